@@ -1,0 +1,1 @@
+../../server/__main__.py
