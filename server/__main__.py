@@ -1,0 +1,7 @@
+"""``python -m keepthread``."""
+
+import sys
+
+from keepthread.server.entry import main
+
+sys.exit(main())

@@ -1,0 +1,157 @@
+"""What a client's event says, as captures: one function per kind of payload, pure.
+
+Clients rename and add fields; what is not understood is kept as it came, never refused.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from keepthread.server.capture.commands import file_read_by, files_written_by
+
+OUR_TOOLS = frozenset(
+    "record_fact record_decision update_plan_item add_open_question search_archive get_context "
+    "read_record capture_file start_task answer_question retract_fact hand_off".split()
+)
+WRITING_TOOLS = frozenset(("Write", "Edit", "MultiEdit", "NotebookEdit"))
+
+MODEL_WRITTEN_TOOLS = frozenset(("Task", "Agent", "WebFetch", "TaskOutput", "AgentOutput"))
+"""Their results are words of a model: a sub-agent's report, a summary of a page."""
+
+_MACHINE_STARTS = ("[SYSTEM", "[REQUEST", "[IMPORTANT", "[NOTIFICATION", "[TASK", "[AUTO")
+
+
+class Call(NamedTuple):
+    """A tool call as it will be archived, before paths are made relative and secrets removed."""
+
+    tool: str
+    args: str
+    output: str
+    is_error: bool = False
+    truncated: bool = False
+    model_written: bool = False
+    own: bool = False
+    path: str = ""
+    wrote: tuple[str, ...] = ()
+    rest_in: str = ""  # a file of the client that holds the whole output
+
+
+def is_own_call(tool: str) -> bool:
+    """True for a call to Keepthread itself, under whatever name the client gave the server."""
+    return tool.startswith("mcp__") and tool.rpartition("__")[2] in OUR_TOOLS
+
+
+def claude_code_call(payload: Mapping[str, Any]) -> Call:
+    """Read PostToolUse and PostToolUseFailure of Claude Code."""
+    tool = _text(payload.get("tool_name"))
+    given = payload.get("tool_input")
+    args = given if isinstance(given, dict) else {"input": given}
+    failed = payload.get("hook_event_name") == "PostToolUseFailure"
+    answer = payload.get("error") if failed else payload.get("tool_response")
+    output, truncated, rest_in = _output_of(tool, answer)
+    path = _text(args.get("file_path") or args.get("notebook_path"))
+    wrote: tuple[str, ...] = (path,) if tool in WRITING_TOOLS and path else ()
+    if tool in ("Bash", "PowerShell"):
+        command = _text(args.get("command"))
+        path = path or file_read_by(command)
+        wrote = tuple(files_written_by(command))
+    elif tool == "Grep" and isinstance(answer, dict) and args.get("path"):
+        path = _text(args["path"])
+    return Call(
+        tool=tool,
+        args=json.dumps(args, ensure_ascii=False, separators=(",", ":")),
+        output=output,
+        is_error=failed,
+        truncated=truncated,
+        model_written=tool in MODEL_WRITTEN_TOOLS,
+        own=is_own_call(tool),
+        path=path,
+        wrote=() if failed else wrote,
+        rest_in=rest_in,
+    )
+
+
+def is_machine_text(text: str) -> bool:
+    """True when a prompt begins like a client's own message, not like a person's."""
+    start = text.lstrip()
+    if start.startswith("<") and len(start) > 1 and (start[1].isalpha() or start[1] == "/"):
+        return True
+    if start.startswith(_MACHINE_STARTS):
+        return True
+    head = start[:200]
+    if head.startswith("[") and "]" in head:
+        inside = head[1 : head.index("]")]
+        if len(inside) > 5 and inside.upper() == inside and any(c.isalpha() for c in inside):
+            return True
+    return head.startswith("Another ") and " session sent a message" in head
+
+
+def answers_of_question_tool(payload: Mapping[str, Any]) -> str:
+    """Return what the user answered in the client's question tool, one answer a line; ``""`` if nothing."""
+    response = payload.get("tool_response")
+    answers = response.get("answers") if isinstance(response, dict) else None
+    if isinstance(answers, dict):
+        return "\n".join(_text(a) for a in answers.values() if a)
+    return ""
+
+
+def _output_of(tool: str, answer: Any) -> tuple[str, bool, str]:
+    """Return (text, truncated, path of the whole) of a tool's answer."""
+    if isinstance(answer, str):
+        return answer, False, ""
+    if isinstance(answer, list):
+        return _blocks(answer), False, ""
+    if not isinstance(answer, dict):
+        return "" if answer is None else json.dumps(answer, ensure_ascii=False), False, ""
+    if "stdout" in answer or "stderr" in answer:
+        parts = [_text(answer.get("stdout")), _text(answer.get("stderr"))]
+        if answer.get("interrupted"):
+            parts.append("[interrupted]")
+        if answer.get("backgroundTaskId"):
+            parts.append("[running in the background]")
+        text = "\n".join(p for p in parts if p.strip())
+        whole = _text(answer.get("persistedOutputPath"))
+        return text, bool(whole), whole
+    file = answer.get("file")
+    if isinstance(file, dict) and isinstance(file.get("content"), str):
+        return file["content"], bool(file.get("truncatedByTokenCap")), ""
+    if answer.get("structuredPatch"):
+        return _patch(answer["structuredPatch"]), False, ""
+    if isinstance(answer.get("content"), str):
+        return answer["content"], bool(answer.get("truncated")), ""
+    if isinstance(answer.get("content"), list):
+        return _blocks(answer["content"]), False, ""
+    if isinstance(answer.get("filenames"), list):
+        return "\n".join(map(_text, answer["filenames"])), bool(answer.get("truncated")), ""
+    if isinstance(answer.get("result"), str):
+        return answer["result"], False, ""
+    return json.dumps(answer, ensure_ascii=False), False, ""
+
+
+def _patch(hunks: Any) -> str:
+    lines: list[str] = []
+    for hunk in hunks if isinstance(hunks, list) else []:
+        if isinstance(hunk, dict):
+            lines.append(f"@@ -{hunk.get('oldStart')} +{hunk.get('newStart')} @@")
+            lines.extend(_text(line) for line in hunk.get("lines") or [])
+    return "\n".join(lines)
+
+
+def _blocks(blocks: list[Any]) -> str:
+    parts = []
+    for block in blocks:
+        if isinstance(block, dict) and isinstance(block.get("text"), str):
+            parts.append(block["text"])
+        elif isinstance(block, str):
+            parts.append(block)
+        elif isinstance(block, dict) and block.get("type") in ("image", "audio"):
+            parts.append(f"[{block['type']}]")
+        else:
+            parts.append(json.dumps(block, ensure_ascii=False))
+    return "\n".join(parts)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,254 @@
+"""``keepthread hook CLIENT``: one event of a client's hook, from stdin into the archive.
+
+On the path of every tool call, so: standard library and apsw only, one transaction, nothing on
+stdout but the brief window at SessionStart. A fault never stops the client: it goes to stderr
+and to ``hook-errors.log`` beside the database, and the exit status is 0.
+"""
+
+import hashlib
+import json
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from keepthread.server.capture.append import append_call, append_message
+from keepthread.server.capture.events import (
+    answers_of_question_tool,
+    claude_code_call,
+    is_machine_text,
+)
+from keepthread.server.capture.host import host_process
+from keepthread.server.capture.transcript_check import prompt_is_human
+from keepthread.server.capture.windows import close_session, open_session, session_author
+from keepthread.server.places import database_path, find_place
+from keepthread.stores.archive import find_by_ref, get_entry
+from keepthread.stores.database import open_database
+from keepthread.stores.errors import StoreError
+from keepthread.stores.journal import Journal, Transaction
+from keepthread.stores.records import Author, parse_id
+from keepthread.stores.windows import add_window_event, windows
+
+PAYLOAD_BYTES_MAX = 64 << 20
+
+CLIENTS = ("claude-code",)
+
+_IGNORED = frozenset(
+    "PreToolUse PermissionRequest PermissionDenied SubagentStart Notification PostToolBatch "
+    "TaskCompleted ConfigChange".split()
+)
+
+
+class Hook(NamedTuple):
+    """One event with all that handling it needs."""
+
+    payload: Mapping[str, Any]
+    environ: Mapping[str, str]
+    journal: Journal
+
+    def text(self, name: str) -> str:
+        """Return a payload field as text; ``""`` when it is missing or no string."""
+        value = self.payload.get(name)
+        return value if isinstance(value, str) else ""
+
+    @property
+    def session(self) -> str:
+        return self.text("session_id") or self.environ.get("CLAUDE_CODE_SESSION_ID", "")
+
+
+def main(client: str, environ: Mapping[str, str]) -> int:
+    """Handle one event on stdin. Always 0 for a known client, so that no fault stops it."""
+    if client not in CLIENTS:
+        print(f"keepthread hook: no client {client!r}; one of: {', '.join(CLIENTS)}", file=sys.stderr)
+        return 2
+    path = database_path(environ)
+    try:
+        printed = handle(sys.stdin.buffer.read(PAYLOAD_BYTES_MAX), environ, path)
+        if printed:
+            sys.stdout.write(printed)
+    except Exception as error:  # noqa: BLE001  (outermost: the client must go on whatever happens here)
+        report(path, error)
+    return 0
+
+
+def handle(raw: bytes, environ: Mapping[str, str], path: str) -> str:
+    """Archive one event; return what the client should inject (only at SessionStart)."""
+    payload = json.loads(raw.decode("utf-8", "replace"))
+    if not isinstance(payload, dict):
+        raise ValueError("a hook's payload is a JSON object")
+    event = str(payload.get("hook_event_name", ""))
+    if event in _IGNORED:
+        return ""
+    journal = Journal(path, open_database(path, "trusted"), time.time)
+    hook = Hook(payload, environ, journal)
+    if event == "SessionStart":
+        return _session_start(hook)
+    with journal.transaction() as tx:
+        _EVENTS.get(event, _unknown)(hook, tx)
+    return ""
+
+
+def report(path: str, error: Exception) -> None:
+    """Say on stderr what went wrong, and keep it where ``status`` finds it."""
+    line = f"keepthread hook: {type(error).__name__}: {error}"
+    print(line, file=sys.stderr)
+    detail = "" if isinstance(error, StoreError) else traceback.format_exc()
+    try:
+        with open(os.path.join(os.path.dirname(path), "hook-errors.log"), "a", encoding="utf-8") as log:
+            log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}\n{detail}")
+    except OSError as again:
+        print(f"keepthread hook: cannot write hook-errors.log: {again}", file=sys.stderr)
+
+
+def _session_start(hook: Hook) -> str:
+    with hook.journal.transaction() as tx:
+        author, fresh = open_session(
+            tx,
+            session=hook.session,
+            source=hook.text("source") or "startup",
+            host=host_process(hook.environ),
+            place=_place(hook),
+            client="claude-code",
+        )
+    if not fresh:  # the client ran the same hook twice (settings and plugin): inject once
+        return ""
+    # Half a second of imports that only this event pays, once a session.
+    from keepthread.server.brief import brief_window  # noqa: PLC0415
+
+    return brief_window(hook.journal.connection, author, hook.journal.clock(), hook.journal.anchor.key)
+
+
+def _author(hook: Hook, tx: Transaction, origin: str = "hook") -> tuple[Author, str]:
+    agent = hook.text("agent_id")
+    author, tree = session_author(
+        tx,
+        session=hook.session,
+        host=lambda: host_process(hook.environ),
+        place=lambda: _place(hook),
+        client="claude-code",
+    )
+    return author._replace(agent=agent, origin=origin), tree
+
+
+def _place(hook: Hook) -> Any:
+    folder = hook.environ.get("CLAUDE_PROJECT_DIR") or hook.text("cwd") or os.getcwd()
+    return find_place(folder, hook.environ.get("KEEPTHREAD_WORKSPACE", ""))
+
+
+def _tool_use(hook: Hook, tx: Transaction) -> None:
+    call = claude_code_call(hook.payload)
+    key = hook.journal.anchor.key
+    author, tree = _author(hook, tx)
+    ref = hook.text("tool_use_id")
+    answers = answers_of_question_tool(hook.payload) if call.tool == "AskUserQuestion" else ""
+    if answers:
+        append_message(
+            tx, author._replace(origin="user"), "msg", answers, channel="user", key=key,
+            outer_ref=ref, tool=call.tool, args=call.args,
+        )  # fmt: skip
+        return
+    append_call(tx, author, call, channel="hook", level=1, tree=tree, key=key, outer_ref=ref)
+
+
+def _prompt(hook: Hook, tx: Transaction) -> None:
+    text = hook.text("prompt")
+    if not text.strip():
+        return
+    author, _ = _author(hook, tx)
+    kind, ref = _who_prompted(hook, tx, author, text)
+    channel = "user" if kind == "msg" else "hook"
+    append_message(
+        tx, author._replace(origin=channel), kind, text, channel=channel,
+        key=hook.journal.anchor.key, outer_ref=ref,
+    )  # fmt: skip
+
+
+def _who_prompted(hook: Hook, tx: Transaction, author: Author, text: str) -> tuple[str, str]:
+    """Return (``msg`` or ``sys``, outer reference): only a person's own prompt is a ``msg``.
+
+    The client gives a finished sub-agent's report the person's prompt id, so a prompt is a
+    person's only if its id is new; an identical event seen twice is one event.
+    """
+    prompt_id = hook.text("prompt_id")
+    mark = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
+    machine_ref = f"{hook.session}:{prompt_id}:{mark}" if prompt_id else ""
+    verdict = prompt_is_human(hook.text("transcript_path"), prompt_id, text)
+    source = hook.payload.get("source")
+    human = source in (None, "", "user", "sdk") and not is_machine_text(text)
+    if verdict is not None:
+        human = human and verdict
+    if not human:
+        return "sys", machine_ref
+    ref = f"{hook.session}:{prompt_id}" if prompt_id else ""
+    known = find_by_ref(tx.connection, author.workspace, "user", ref) if ref else None
+    record = parse_id(known.id) if known else None
+    if record is not None:
+        entry = get_entry(tx.connection, author.workspace, record)
+        if entry is not None and entry.output != text:
+            return "sys", machine_ref
+    return "msg", ref
+
+
+def _stop(hook: Hook, tx: Transaction) -> None:
+    said = hook.text("last_assistant_message")
+    if not said.strip():
+        return
+    author, _ = _author(hook, tx)
+    ref = hashlib.sha256(f"{hook.session}:{hook.text('prompt_id')}:{said}".encode("utf-8", "replace"))
+    append_message(
+        tx, author, "say", said, channel="hook", key=hook.journal.anchor.key,
+        outer_ref=ref.hexdigest()[:32],
+    )  # fmt: skip
+
+
+def _subagent_stop(hook: Hook, tx: Transaction) -> None:
+    if hook.text("agent_type"):  # without a type it is the client's own helper, such as compaction
+        _stop(hook, tx)
+
+
+def _pre_compact(hook: Hook, tx: Transaction) -> None:
+    close_session(tx, session=hook.session, event="compacted", reason=hook.text("trigger"))
+
+
+def _post_compact(hook: Hook, tx: Transaction) -> None:
+    summary = hook.text("compact_summary")
+    author, _ = _author(hook, tx)
+    if not summary.strip():
+        return
+    stamp = append_message(
+        tx, author, "say", summary, channel="hook", key=hook.journal.anchor.key, tool="compaction summary"
+    )
+    closed = [
+        w
+        for w in windows(tx.connection, author.workspace, session=hook.session)
+        if w.closed == "compacted"
+    ]
+    if closed:
+        add_window_event(tx, author, closed[0].seq, "summarised", target=stamp.seq)
+
+
+def _session_end(hook: Hook, tx: Transaction) -> None:
+    close_session(tx, session=hook.session, event="ended", reason=hook.text("reason"))
+
+
+def _unknown(hook: Hook, tx: Transaction) -> None:
+    """An event this version does not know: kept raw, so that nothing is lost."""
+    author, _ = _author(hook, tx)
+    append_message(
+        tx, author, "sys", json.dumps(hook.payload, ensure_ascii=False), channel="hook",
+        key=hook.journal.anchor.key, tool=hook.text("hook_event_name")[:100] or "event",
+    )  # fmt: skip
+
+
+_EVENTS: Mapping[str, Callable[[Hook, Transaction], None]] = {
+    "PostToolUse": _tool_use,
+    "PostToolUseFailure": _tool_use,
+    "UserPromptSubmit": _prompt,
+    "Stop": _stop,
+    "SubagentStop": _subagent_stop,
+    "PreCompact": _pre_compact,
+    "PostCompact": _post_compact,
+    "SessionEnd": _session_end,
+}

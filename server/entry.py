@@ -1,0 +1,15 @@
+"""The console script. Standard library only: a hook is dispatched before anything else is imported."""
+
+import os
+import sys
+
+
+def main() -> int:
+    """Run ``keepthread``; return the exit status: 0, 1 for a finding or failure, 2 for wrong usage."""
+    if len(sys.argv) >= 2 and sys.argv[1] == "hook":
+        from keepthread.server.capture.hook import main as hook  # noqa: PLC0415  (see above)
+
+        return hook(sys.argv[2] if len(sys.argv) > 2 else "", os.environ)
+    from keepthread.server.cli.main import main as command_line  # noqa: PLC0415
+
+    return command_line(sys.argv[1:], os.environ)

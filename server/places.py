@@ -1,0 +1,74 @@
+"""Where things are: the database, the workspace of a folder, the work tree. Standard library only.
+
+A workspace is known by git's common directory (its parent folder), so that worktrees share one;
+no git is run to find it, since this is on the hook's path.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    """``workspace``: the root or name a workspace is known by. ``tree``: the folder whose files are checked."""
+
+    workspace: str
+    tree: str
+
+
+def database_path(environ: Mapping[str, str]) -> str:
+    """Return KEEPTHREAD_DB, or ``memory.db`` in the platform's folder for user data.
+
+    The folder is the one platformdirs names (a test compares); its import alone would cost a
+    hook a tenth of its time.
+    """
+    named = environ.get("KEEPTHREAD_DB")
+    if named:
+        return os.path.abspath(os.path.expanduser(named))
+    home = os.path.expanduser("~")
+    if sys.platform == "win32":
+        base = environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
+    elif sys.platform == "darwin":
+        base = os.path.join(home, "Library", "Application Support")
+    else:
+        base = environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
+    return os.path.join(base, "keepthread", "memory.db")
+
+
+def find_place(folder: str, named: str = "") -> Place:
+    """Return the workspace of ``folder``, or the one ``named`` as ``NAME``, ``DIR`` or ``NAME=DIR``."""
+    name, has_folder, named_folder = named.partition("=")
+    if has_folder:
+        return Place(name, os.path.realpath(os.path.expanduser(named_folder)))
+    if named and os.path.isdir(os.path.expanduser(named)):
+        folder = os.path.expanduser(named)
+    elif named:
+        return Place(named, os.path.realpath(folder))
+    folder = os.path.realpath(folder)
+    at = folder
+    while True:
+        git = os.path.join(at, ".git")
+        if os.path.isdir(git):
+            return Place(at, at)
+        if os.path.isfile(git):
+            return Place(_common_root(git, at), at)
+        parent = os.path.dirname(at)
+        if parent == at:
+            return Place(folder, folder)
+        at = parent
+
+
+def _common_root(git_file: str, tree: str) -> str:
+    """Follow a worktree's or submodule's ``.git`` file to the folder that holds the common directory."""
+    with open(git_file, encoding="utf-8", errors="replace") as file:
+        line = file.readline(4096).strip()
+    if not line.startswith("gitdir:"):
+        return tree
+    git_dir = os.path.normpath(os.path.join(tree, line.removeprefix("gitdir:").strip()))
+    try:
+        with open(os.path.join(git_dir, "commondir"), encoding="utf-8", errors="replace") as file:
+            common = os.path.normpath(os.path.join(git_dir, file.readline(4096).strip()))
+    except FileNotFoundError:
+        return tree  # a submodule is a repository of its own
+    return os.path.realpath(os.path.dirname(common)) if os.path.basename(common) == ".git" else common

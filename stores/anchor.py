@@ -1,0 +1,98 @@
+"""The head anchor: a small keyed file beside the database that knows how far history went.
+
+A hash chain does not see that its tail is missing; the anchor does. It is rewritten inside the
+writer lock before each commit with the head before and after, so whichever of the two the
+commit leaves is accepted, and a crash between them is no alarm. It is not synced: a lost write
+leaves an older anchor, which an intact chain passes.
+"""
+
+import hashlib
+import hmac
+import json
+import os
+
+import apsw
+
+from keepthread.stores.errors import HistoryRolledBack
+
+_SIZE = 512  # one sector, so that the write is not torn
+
+Head = tuple[int, bytes]
+
+
+class Anchor:
+    """The anchor and key files of the database at ``path`` (``.anchor``, ``.key``, both 0600)."""
+
+    def __init__(self, path: str) -> None:
+        self._file, self._key_file = path + ".anchor", path + ".key"
+        self._key = b""
+
+    @property
+    def key(self) -> bytes:
+        """The database's secret (32 bytes), made at first use. Also keys redaction marks."""
+        if not self._key:
+            try:
+                self._key = _read(self._key_file)
+            except FileNotFoundError:
+                made = os.open(self._key_file, os.O_CREAT | os.O_WRONLY, 0o600)
+                try:
+                    os.write(made, os.urandom(32))
+                finally:
+                    os.close(made)
+                self._key = _read(self._key_file)
+        return self._key
+
+    def check(self, connection: apsw.Connection, head: Head) -> None:
+        """Raise HistoryRolledBack when the database is behind, or beside, what the anchor saw."""
+        try:
+            old, new = self._parse(_read(self._file))
+        except FileNotFoundError:
+            if head[0] == 0:
+                return
+            raise HistoryRolledBack(
+                f"the anchor file {self._file} is missing, so nobody can say whether history is "
+                "whole. If you moved or restored the database on purpose, run: keepthread verify --accept"
+            ) from None
+        if head in (old, new) or any(_passes(connection, head, seen) for seen in (old, new)):
+            return
+        raise HistoryRolledBack(
+            f"the database ends at record {head[0]}, its anchor knows record {new[0]}: an old copy "
+            "or a lost -wal file. Put the newer file back, or accept this one with: keepthread verify --accept"
+        )
+
+    def write(self, old: Head, new: Head) -> None:
+        """Record the head before and after the commit that follows."""
+        payload = json.dumps([old[0], old[1].hex(), new[0], new[1].hex()])
+        mac = hmac.new(self.key, payload.encode(), hashlib.sha256).hexdigest()
+        handle = os.open(self._file, os.O_CREAT | os.O_WRONLY, 0o600)
+        try:
+            os.write(handle, f"{payload}\n{mac}".encode().ljust(_SIZE))
+        finally:
+            os.close(handle)
+
+    def _parse(self, raw: bytes) -> tuple[Head, Head]:
+        payload, _, mac = raw.decode("ascii", "replace").strip().partition("\n")
+        expected = hmac.new(self.key, payload.encode(), hashlib.sha256).hexdigest()
+        if not hmac.compare_digest(expected, mac):
+            raise HistoryRolledBack(
+                f"the anchor file {self._file} was changed or belongs to another database. "
+                "If you know why, run: keepthread verify --accept"
+            )
+        a, b, c, d = json.loads(payload)
+        return (int(a), bytes.fromhex(b)), (int(c), bytes.fromhex(d))
+
+
+def _passes(connection: apsw.Connection, head: Head, seen: Head) -> bool:
+    """True when the chain contains the head the anchor saw."""
+    if seen[0] == 0:
+        return True
+    row = connection.execute("SELECT hash FROM journal WHERE seq = ?", (seen[0],)).fetchone()
+    return row is not None and bytes(row[0]) == seen[1] and head[0] >= seen[0]
+
+
+def _read(name: str) -> bytes:
+    handle = os.open(name, os.O_RDONLY)
+    try:
+        return os.read(handle, _SIZE)
+    finally:
+        os.close(handle)

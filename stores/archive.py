@@ -1,0 +1,304 @@
+"""The archive: what happened, as trusted channels saw it.
+
+Contract: append-only; an entry is written once, by a channel and never by a tool a model can
+call; the same event seen twice (same client id) is one entry; secrets are already redacted when
+they get here. Output beyond the cap is cut with a marker, its hash is of the whole. Entries of
+Keepthread's own calls (``own``) have no words and are never evidence.
+"""
+
+import hashlib
+import json
+from typing import NamedTuple, cast
+
+import apsw
+
+from keepthread.stores.journal import Transaction
+from keepthread.stores.passages import split_passages
+from keepthread.stores.records import Author, Draft, Entry, RecordId, Stamp, Tags
+
+OUTPUT_CHARS_MAX = 200_000
+ARGS_CHARS_MAX = 40_000
+
+
+class Capture(NamedTuple):
+    """What a channel saw, before it is an entry. ``kind``: call, msg (user), say (assistant), sys."""
+
+    kind: str
+    channel: str
+    level: int
+    tool: str = ""
+    args: str = ""
+    output: str = ""
+    is_error: bool = False
+    truncated: bool = False
+    model_written: bool = False
+    own: bool = False
+    outer_ref: str = ""
+    seen_at: str = ""
+    path: str = ""
+    file_sha256: str = ""
+    file_signature: str = ""
+    speaker: str = ""
+    output_sha256: str = ""  # of the whole output where the client cut it
+    wrote: tuple[str, ...] = ()  # files the call wrote
+
+
+_ROLES = {"call": "", "msg": "user", "say": "assistant", "sys": "machine"}
+
+_COLUMNS = (
+    "SELECT e.seq, j.kind, j.number, e.workspace, j.window, j.task, j.agent, e.channel, e.level, e.role, "
+    "e.tool, e.is_error, e.truncated, e.model_written, e.own, coalesce(e.outer_ref, ''), e.seen_at, "
+    "EXISTS(SELECT 1 FROM erasure x WHERE x.target = e.seq) FROM entry e JOIN journal j USING(seq) "
+)
+
+
+def append_entry(tx: Transaction, author: Author, seen: Capture) -> Stamp:
+    """Append what a channel saw; answer the existing entry when its ``outer_ref`` was seen before."""
+    if seen.outer_ref:
+        known = find_by_ref(tx.connection, author.workspace, seen.channel, seen.outer_ref)
+        if known is not None:
+            return known
+    output, cut = _cap(seen.output, OUTPUT_CHARS_MAX)
+    args, args_cut = _cap(seen.args, ARGS_CHARS_MAX)
+    bodies = {
+        "args": "" if seen.own else args,
+        "output": "" if seen.own else output,
+        "output_sha256": seen.output_sha256 or hashlib.sha256(seen.output.encode()).hexdigest(),
+        "path": seen.path,
+        "file_sha256": seen.file_sha256,
+        "file_signature": seen.file_signature,
+    }
+    tags: list[tuple[str, str]] = []
+    if seen.path:
+        tags.append(("path", seen.path))
+    if seen.speaker:
+        tags.append(("speaker", seen.speaker))
+    tags.extend(("wrote", path) for path in seen.wrote)
+    row = {
+        "channel": seen.channel,
+        "level": seen.level,
+        "role": _ROLES[seen.kind],
+        "tool": seen.tool,
+        "outer_ref": seen.outer_ref or None,
+        "own": int(seen.own),
+        "is_error": int(seen.is_error),
+        "truncated": int(seen.truncated or cut or args_cut),
+        "model_written": int(seen.model_written),
+        "workspace": author.workspace,
+        "seen_at": seen.seen_at,
+    }
+    stamp = tx.append(author, Draft(seen.kind, "entry", row, bodies, tuple(tags)))
+    if not seen.own:
+        for field in ("args", "output"):
+            for start, stop in split_passages(bodies[field]):
+                tx.connection.execute(
+                    "INSERT INTO passage(entry, field, start, stop) VALUES(?,?,?,?)",
+                    (stamp.seq, field, start, stop),
+                )
+    return stamp
+
+
+def find_by_ref(
+    connection: apsw.Connection, workspace: int, channel: str, outer_ref: str
+) -> Stamp | None:
+    """Return the entry a client's own id already made in this workspace, if any."""
+    row = connection.execute(
+        "SELECT e.seq, j.kind, j.number, j.at FROM entry e JOIN journal j USING(seq) "
+        "WHERE e.workspace = ? AND e.channel = ? AND e.outer_ref = ?",
+        (workspace, channel, outer_ref),
+    ).fetchone()
+    return None if row is None else Stamp(row[0], f"{row[1]}-{row[2]}", row[3])
+
+
+def get_entry(connection: apsw.Connection, workspace: int, record: RecordId) -> Entry | None:
+    """Return the entry with this id when it belongs to ``workspace`` or to the user's scope."""
+    row = connection.execute(
+        _COLUMNS + "WHERE j.kind = ? AND j.number = ? AND e.workspace IN (?, 0)",
+        (record.kind, record.number, workspace),
+    ).fetchone()
+    return None if row is None else _entry_from_row(connection, row)
+
+
+def entries(connection: apsw.Connection, seqs: list[int]) -> dict[int, Entry]:
+    """Return entries by seq, in one query for the rows and one for the words."""
+    rows = connection.execute(
+        _COLUMNS + "WHERE e.seq IN (SELECT value FROM json_each(?))", (json.dumps(seqs),)
+    ).fetchall()
+    return {row[0]: _entry_from_row(connection, row) for row in rows}
+
+
+def recent(
+    connection: apsw.Connection,
+    workspace: int,
+    *,
+    where: str,
+    limit: int,
+    window: int | None = None,
+    task: int | None = None,
+    before: int | None = None,
+) -> list[Entry]:
+    """Return the newest entries first, own calls left out.
+
+    ``where`` is one of the named conditions in RECENT; the rest narrow it.
+    """
+    sql = _COLUMNS + f"WHERE e.workspace = ? AND e.own = 0 AND {RECENT[where]}"
+    values: list[int] = [workspace]
+    for column, value in (("j.window", window), ("j.task", task)):
+        if value is not None:
+            sql += f" AND {column} = ?"
+            values.append(value)
+    if before is not None:
+        sql += " AND e.seq < ?"
+        values.append(before)
+    rows = connection.execute(sql + f" ORDER BY e.seq DESC LIMIT {limit:d}", values).fetchall()
+    return [_entry_from_row(connection, row) for row in rows]
+
+
+RECENT = {
+    "any": "1",
+    "call": "e.role = ''",
+    "user": "e.role = 'user'",
+    "assistant": "e.role = 'assistant'",
+    "machine": "e.role = 'machine'",
+    "failure": "e.role = '' AND e.is_error = 1",
+    "file": "EXISTS(SELECT 1 FROM tag t WHERE t.seq = e.seq AND t.name = 'path')",
+}
+
+
+def recent_by_tool(
+    connection: apsw.Connection, workspace: int, tool: str, *, limit: int, window: int | None = None
+) -> list[Entry]:
+    """Return the newest calls of ``tool`` (case ignored), newest first."""
+    sql = _COLUMNS + "WHERE e.workspace = ? AND e.own = 0 AND e.role = '' AND lower(e.tool) = lower(?)"
+    values: list[str | int] = [workspace, tool]
+    if window is not None:
+        sql += " AND j.window = ?"
+        values.append(window)
+    rows = connection.execute(sql + f" ORDER BY e.seq DESC LIMIT {limit:d}", values).fetchall()
+    return [_entry_from_row(connection, row) for row in rows]
+
+
+def recent_by_path(connection: apsw.Connection, workspace: int, path: str, *, limit: int) -> list[Entry]:
+    """Return the newest entries that show the file ``path`` (or any file it ends), newest first."""
+    rows = connection.execute(
+        _COLUMNS + "JOIN tag t ON t.seq = e.seq AND t.name = 'path' WHERE e.workspace = ? AND e.own = 0 "
+        "AND (t.value = ? OR t.value LIKE '%/' || ? ESCAPE '\\') ORDER BY e.seq DESC LIMIT ?",
+        (workspace, path, _like(path), limit),
+    ).fetchall()
+    return [_entry_from_row(connection, row) for row in rows]
+
+
+def has_user_messages(connection: apsw.Connection, workspace: int, window: int | None) -> bool:
+    """True when a user's message was captured in this window: then reporting is refused."""
+    row = connection.execute(
+        "SELECT 1 FROM entry e JOIN journal j USING(seq) WHERE e.workspace = ? AND e.role = 'user' "
+        "AND e.channel = 'user' AND j.window = ? LIMIT 1",
+        (workspace, window),
+    ).fetchone()
+    return row is not None
+
+
+def calls_since(connection: apsw.Connection, workspace: int, window: int, kinds: tuple[str, ...]) -> int:
+    """Count the window's records of ``kinds`` written after its newest captured call."""
+    marks = ",".join("?" * len(kinds))
+    row = connection.execute(
+        f"SELECT count(*) FROM journal WHERE window = ? AND kind IN ({marks}) AND seq > coalesce("
+        "(SELECT max(e.seq) FROM entry e JOIN journal j USING(seq) WHERE e.workspace = ? AND j.window = ? "
+        "AND e.own = 0 AND e.role = '' AND e.channel <> 'check'), 0)",
+        (window, *kinds, workspace, window),
+    ).fetchone()
+    return cast(int, row[0] if row else 0)
+
+
+def last_capture(connection: apsw.Connection, workspace: int, window: int) -> str:
+    """Return when the newest entry of the window came in by a hook or relay; ``""`` when none did."""
+    row = connection.execute(
+        "SELECT j.at FROM entry e JOIN journal j USING(seq) WHERE e.workspace = ? AND j.window = ? "
+        "AND e.channel IN ('hook','relay','user') ORDER BY e.seq DESC LIMIT 1",
+        (workspace, window),
+    ).fetchone()
+    return row[0] if row else ""
+
+
+def last_writer(connection: apsw.Connection, workspace: int, path: str, before: int) -> int | None:
+    """Return the entry by which the agent last wrote ``path`` before ``before``; None if never."""
+    row = connection.execute(
+        "SELECT e.seq FROM tag t JOIN entry e USING(seq) WHERE t.name = 'wrote' AND t.value = ? "
+        "AND e.workspace = ? AND e.seq < ? AND e.is_error = 0 ORDER BY e.seq DESC LIMIT 1",
+        (path, workspace, before),
+    ).fetchone()
+    return cast(int, row[0]) if row else None
+
+
+def files_written(
+    connection: apsw.Connection, workspace: int, *, since: int = 0, limit: int = 50
+) -> list[tuple[str, int]]:
+    """Return (path, newest entry that wrote it) after entry ``since``, newest first."""
+    rows = connection.execute(
+        "SELECT t.value, max(e.seq) m FROM tag t JOIN entry e USING(seq) WHERE t.name = 'wrote' "
+        "AND e.workspace = ? AND e.seq > ? AND e.is_error = 0 GROUP BY t.value ORDER BY m DESC LIMIT ?",
+        (workspace, since, limit),
+    )
+    return [(str(path), cast(int, seq)) for path, seq in rows]
+
+
+def count_entries(connection: apsw.Connection, workspace: int) -> int:
+    """Return how many entries the workspace has, own calls left out."""
+    sql = "SELECT count(*) FROM entry WHERE workspace = ? AND own = 0"
+    return cast(int, connection.execute(sql, (workspace,)).get)
+
+
+def _entry_from_row(connection: apsw.Connection, row: tuple[object, ...]) -> Entry:
+    seq = cast(int, row[0])
+    words = words_of(connection, seq)
+    tags = tags_of(connection, seq)
+    return Entry(
+        seq=seq,
+        id=f"{row[1]}-{row[2]}",
+        workspace=cast(int, row[3]),
+        window=cast("int | None", row[4]),
+        task=cast("int | None", row[5]),
+        agent=str(row[6]),
+        channel=str(row[7]),
+        level=cast(int, row[8]),
+        role=str(row[9]),
+        tool=str(row[10]),
+        args=words.get("args", ""),
+        output=words.get("output", ""),
+        output_sha256=words.get("output_sha256", ""),
+        is_error=bool(row[11]),
+        truncated=bool(row[12]),
+        model_written=bool(row[13]),
+        own=bool(row[14]),
+        outer_ref=str(row[15]),
+        seen_at=str(row[16]),
+        path=words.get("path", ""),
+        file_sha256=words.get("file_sha256", ""),
+        file_signature=words.get("file_signature", ""),
+        speaker=next((v for n, v in tags if n == "speaker"), ""),
+        erased=bool(row[17]),
+    )
+
+
+def words_of(connection: apsw.Connection, seq: int) -> dict[str, str]:
+    """Return the words of one record by field."""
+    rows = connection.execute("SELECT field, text FROM body WHERE seq = ?", (seq,))
+    return {str(field): str(text) for field, text in rows}
+
+
+def tags_of(connection: apsw.Connection, seq: int) -> Tags:
+    """Return the tags of one record, sorted."""
+    rows = connection.execute("SELECT name, value FROM tag WHERE seq = ? ORDER BY 1, 2", (seq,))
+    return tuple((str(name), str(value)) for name, value in rows)
+
+
+def _cap(text: str, limit: int) -> tuple[str, bool]:
+    if len(text) <= limit:
+        return text, False
+    half = limit // 2
+    left = len(text) - 2 * half
+    return f"{text[:half]}\n[… {left} characters left out …]\n{text[-half:]}", True
+
+
+def _like(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -1,0 +1,14 @@
+"""Time as the stores write it: UTC, ISO 8601 with milliseconds and ``Z``."""
+
+import time
+from collections.abc import Callable
+
+Clock = Callable[[], float]
+"""Seconds since the epoch; injected, so that tests can turn it back."""
+
+
+def stamp(seconds: float) -> str:
+    """Return ``seconds`` since the epoch as ``2026-11-30T20:15:02.123Z``."""
+    whole = int(seconds // 1)
+    millis = int((seconds - whole) * 1000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole)) + f".{millis:03d}Z"

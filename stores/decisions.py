@@ -1,0 +1,118 @@
+"""Decisions: settled questions with the reason that settled them.
+
+Contract: insert-only; a reason is mandatory; a decision is reversed only by another that names
+it in ``supersedes`` and brings its own reason. Active means superseded by none.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import NamedTuple, cast
+
+import apsw
+
+from keepthread.stores.facts import words_and_tags
+from keepthread.stores.fulltext import match_any
+from keepthread.stores.journal import Transaction
+from keepthread.stores.records import Author, Decision, Draft, RecordId, Stamp, Tags
+
+
+class DecisionDraft(NamedTuple):
+    """A decision the gate admitted. Seqs throughout."""
+
+    decision: str
+    reason: str
+    alternatives: tuple[str, ...] = ()
+    scope: Tags = ()
+    supports: tuple[int, ...] = ()
+    supersedes: int | None = None
+
+
+def add_decision(tx: Transaction, author: Author, draft: DecisionDraft) -> Stamp:
+    """Append an admitted decision."""
+    bodies = {
+        "decision": draft.decision,
+        "reason": draft.reason,
+        "alternatives": json.dumps(draft.alternatives, ensure_ascii=False) if draft.alternatives else "",
+    }
+    children = {"support": [{"rests_on": s} for s in sorted(set(draft.supports))]}
+    row = {"supersedes": draft.supersedes}
+    return tx.append(author, Draft("decision", "decision", row, bodies, draft.scope, children))
+
+
+def find_decision(connection: apsw.Connection, workspace: int, record: RecordId) -> int | None:
+    """Return the seq of a decision of this workspace; None when there is none."""
+    row = connection.execute(
+        "SELECT seq FROM journal WHERE kind = 'decision' AND number = ? AND workspace IN (?, 0)",
+        (record.number, workspace),
+    ).fetchone()
+    return None if row is None else cast(int, row[0])
+
+
+def active_decisions(connection: apsw.Connection, workspace: int) -> list[Decision]:
+    """Return the active decisions of a workspace, newest first."""
+    rows = connection.execute(
+        "SELECT seq FROM decision_active WHERE workspace IN (?, 0) ORDER BY seq DESC", (workspace,)
+    )
+    seqs = [cast(int, r[0]) for r in rows]
+    found = load_decisions(connection, seqs)
+    return [found[s] for s in seqs]
+
+
+def similar_decisions(
+    connection: apsw.Connection, workspace: int, text: str, vector: bytes | None, limit: int = 20
+) -> list[tuple[int, float | None]]:
+    """Return active decisions near ``text``: (seq, cosine or None)."""
+    found: dict[int, float | None] = {}
+    match = match_any(text)
+    if match:
+        rows = connection.execute(
+            "SELECT r.rowid FROM record_fts r WHERE record_fts MATCH ? AND +r.rowid IN "
+            "(SELECT seq FROM decision_active WHERE workspace IN (?, 0)) ORDER BY rank LIMIT ?",
+            (match, workspace, limit),
+        )
+        found.update((cast(int, r[0]), None) for r in rows)
+    if vector is not None:
+        rows = connection.execute(
+            "SELECT v.seq, 1.0 - vec_distance_cosine(v.vec, ?) s FROM decision_active d CROSS JOIN record_vector v "
+            "ON v.seq = d.seq WHERE d.workspace IN (?, 0) ORDER BY s DESC LIMIT ?",
+            (vector, workspace, limit),
+        )
+        found.update((cast(int, r[0]), cast(float, r[1])) for r in rows)
+    return list(found.items())
+
+
+def load_decisions(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int, Decision]:
+    """Return decisions by seq."""
+    wanted = json.dumps(list(seqs))
+    words, tags = words_and_tags(connection, wanted)
+    supports: dict[int, list[int]] = {}
+    for owner, rests_on in connection.execute(
+        "SELECT owner, rests_on FROM support WHERE owner IN (SELECT value FROM json_each(?))", (wanted,)
+    ):
+        supports.setdefault(cast(int, owner), []).append(cast(int, rests_on))
+    rows = connection.execute(
+        "SELECT d.seq, j.number, j.workspace, j.window, j.agent, j.at, d.supersedes, "
+        "EXISTS(SELECT 1 FROM decision_active a WHERE a.seq = d.seq) "
+        "FROM decision d JOIN journal j USING(seq) WHERE d.seq IN (SELECT value FROM json_each(?))",
+        (wanted,),
+    )
+    found: dict[int, Decision] = {}
+    for row in rows:
+        seq = cast(int, row[0])
+        text = words.get(seq, {})
+        found[seq] = Decision(
+            seq=seq,
+            id=f"decision-{row[1]}",
+            workspace=cast(int, row[2]),
+            window=cast("int | None", row[3]),
+            agent=str(row[4]),
+            at=str(row[5]),
+            decision=text.get("decision", ""),
+            reason=text.get("reason", ""),
+            alternatives=tuple(json.loads(text.get("alternatives", "[]"))),
+            scope=tags.get(seq, ()),
+            supports=tuple(supports.get(seq, ())),
+            supersedes=cast("int | None", row[6]),
+            active=bool(row[7]),
+        )
+    return found

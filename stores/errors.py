@@ -1,0 +1,49 @@
+"""Errors a store raises. Each message says what is wrong and what to do."""
+
+
+class StoreError(Exception):
+    """Something about the database file; the whole message is meant for people and models."""
+
+    code = "storage_error"
+
+
+class DatabaseTooNew(StoreError):
+    """The file was written by a newer version; it is not touched."""
+
+    code = "database_too_new"
+
+
+class DatabaseDamaged(StoreError):
+    """A digest, the chain or SQLite's own check does not hold; nothing is repaired or replaced."""
+
+    code = "database_damaged"
+
+
+class HistoryRolledBack(StoreError):
+    """The file is older than its anchor says (a restored copy, a lost -wal); writes wait for the user."""
+
+    code = "history_rolled_back"
+
+
+class ReadOnly(StoreError):
+    """The file or its folder cannot be written."""
+
+    code = "read_only"
+
+
+class StorageFull(StoreError):
+    """No space is left; what was acknowledged is kept."""
+
+    code = "storage_full"
+
+
+class UnknownRecord(StoreError):
+    """No record of this workspace has the id."""
+
+    code = "unknown_record"
+
+
+class StaleVersion(StoreError):
+    """A plan item or task changed since the caller last saw it."""
+
+    code = "stale_version"

@@ -1,0 +1,231 @@
+"""The journal: one chain over every insert-only record, and the only way to append one.
+
+Contract: a record is its row, its child rows and the salted hashes of its words (tags are words
+too: they stand in the body ``#tags``, the table ``tag`` is its index). They are inserted first; the journal row comes last, carries their digest, and seals them (triggers
+refuse rows for any other seq). Each journal row's hash covers the one before. An anchor file
+outside the database holds the head, keyed, written before each commit: a cut tail, a lost
+``-wal`` or an old copy shows. ``verify`` re-derives all of it.
+"""
+
+import hashlib
+import hmac
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import cast
+
+import apsw
+
+from keepthread.stores.anchor import Anchor
+from keepthread.stores.clock import Clock, stamp
+from keepthread.stores.database import explain
+from keepthread.stores.errors import DatabaseDamaged
+from keepthread.stores.records import Author, Draft, Stamp
+from keepthread.stores.writer_lock import writer_lock
+
+GENESIS = bytes(32)
+TAGS = "#tags"
+
+TABLES: Mapping[str, tuple[str, tuple[tuple[str, str], ...]]] = {
+    **{k: ("entry", ()) for k in ("call", "msg", "say", "sys")},
+    **{k: ("task", ()) for k in ("task", "task_event")},
+    "window": ("window", ()),
+    "window_event": ("window_event", ()),
+    "fact": (
+        "fact",
+        (("citation", "owner"), ("support", "owner"), ("supersession", "new"), ("dispute", "new")),
+    ),
+    "fact_event": ("fact_event", ()),
+    "decision": ("decision", (("support", "owner"),)),
+    **{k: ("plan_event", (("plan_dep", "event"),)) for k in ("plan", "plan_event")},
+    **{k: ("question_event", ()) for k in ("question", "question_event")},
+    "refusal": ("refusal", ()),
+    "erasure": ("erasure", ()),
+}
+"""Journal kind -> its table, and its child tables with the column that names the record."""
+
+_JOURNAL = "seq, kind, number, workspace, window, task, item, agent, origin, at"
+
+
+class Transaction:
+    """An open write transaction. ``connection`` may be read; ``append`` is the only way to write records."""
+
+    def __init__(self, connection: apsw.Connection, now: float, head: tuple[int, bytes]) -> None:
+        self.connection = connection
+        self.now = now
+        self.seq, self.hash = head
+
+    def append(self, author: Author, draft: Draft) -> Stamp:
+        """Insert one record and seal it. Raises apsw.ConstraintError where the schema refuses it."""
+        seq, at = self.seq + 1, stamp(self.now)
+        run = self.connection.execute
+        tags = sorted(set(draft.tags))
+        bodies = {**draft.bodies, TAGS: json.dumps(tags, ensure_ascii=False) if tags else ""}
+        for field, text in bodies.items():
+            if text:
+                salt = os.urandom(16)
+                run("INSERT INTO content VALUES(?,?,?)", (seq, field, _salted(salt, text)))
+                run("INSERT INTO body VALUES(?,?,?,?)", (seq, field, text, salt))
+        for name, value in tags:
+            run("INSERT INTO tag VALUES(?,?,?)", (seq, name, value))
+        self._insert(draft.table, {"seq": seq, **draft.row})
+        for table, key in TABLES[draft.kind][1]:
+            for row in draft.children.get(table, ()):
+                self._insert(table, {key: seq, **row})
+        number = self._next_number(draft.kind) if draft.numbered else None
+        digest = record_digest(self.connection, seq, draft.kind)
+        link = (seq, draft.kind, number, *_author_columns(author), at)
+        self.hash = chain_hash(self.hash, link, digest)
+        run(
+            f"INSERT INTO journal({_JOURNAL}, digest, hash) VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
+            (*link, digest, self.hash),
+        )
+        self.seq = seq
+        return Stamp(seq, f"{draft.kind}-{number}" if number else "", at)
+
+    def _insert(self, table: str, row: Mapping[str, object]) -> None:
+        marks = ", ".join("?" * len(row))
+        sql = f"INSERT INTO {table}({', '.join(row)}) VALUES({marks})"
+        self.connection.execute(sql, cast("tuple[apsw.SQLiteValue, ...]", tuple(row.values())))
+
+    def _next_number(self, kind: str) -> int:
+        sql = "SELECT coalesce(max(number), 0) + 1 FROM journal WHERE kind = ?"
+        return cast(int, self.connection.execute(sql, (kind,)).get)
+
+
+class Journal:
+    """Write access to one database: connection, writer lock, anchor and clock, held together."""
+
+    def __init__(self, path: str, connection: apsw.Connection, clock: Clock) -> None:
+        self.path, self.connection, self.clock = path, connection, clock
+        self.anchor = Anchor(path)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Hold the writer lock and BEGIN IMMEDIATE; commit on success, roll back on any exception.
+
+        Raises StoreError, with what to do, when SQLite refuses or the history was rolled back.
+        """
+        with writer_lock(self.path):
+            try:
+                self.connection.execute("BEGIN IMMEDIATE")
+            except apsw.Error as error:
+                raise explain(error, self.path) from error
+            try:
+                before = head(self.connection)
+                self.anchor.check(self.connection, before)
+                tx = Transaction(self.connection, self.clock(), before)
+                yield tx
+                if tx.seq != before[0]:
+                    self.anchor.write(before, (tx.seq, tx.hash))
+                self.connection.execute("COMMIT")
+            except apsw.ConstraintError:
+                self._roll_back()
+                raise
+            except apsw.Error as error:
+                self._roll_back()
+                raise explain(error, self.path) from error
+            except BaseException:
+                self._roll_back()
+                raise
+
+    def _roll_back(self) -> None:
+        if self.connection.in_transaction:
+            self.connection.execute("ROLLBACK")
+
+
+def head(connection: apsw.Connection) -> tuple[int, bytes]:
+    """Return (seq, hash) of the newest journal row; (0, GENESIS) when there is none."""
+    row = connection.execute("SELECT seq, hash FROM journal ORDER BY seq DESC LIMIT 1").fetchone()
+    return (int(row[0]), bytes(row[1])) if row else (0, GENESIS)
+
+
+def record_digest(connection: apsw.Connection, seq: int, kind: str) -> bytes:
+    """SHA-256 over the canonical JSON of a record's row, its child rows and the hashes of its words."""
+    table, children = TABLES[kind]
+    parts: list[object] = [kind, _rows(connection, f"SELECT * FROM {table} WHERE seq = ?", seq)]
+    for child, key in children:
+        rows = _rows(connection, f"SELECT * FROM {child} WHERE {key} = ?", seq)
+        parts.append([child, sorted(rows, key=json.dumps)])
+    parts.append(
+        _rows(connection, "SELECT field, digest FROM content WHERE seq = ? ORDER BY field", seq)
+    )
+    text = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).digest()
+
+
+def chain_hash(previous: bytes, link: Iterable[object], digest: bytes) -> bytes:
+    """Return the hash of one journal row: SHA-256 over its predecessor, its columns and its digest."""
+    text = json.dumps(["kt1", *link], ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(previous + text.encode() + digest).digest()
+
+
+def verify_record(connection: apsw.Connection, seq: int) -> None:
+    """Raise DatabaseDamaged unless the record's rows and words are what its journal row sealed."""
+    row = connection.execute("SELECT kind, digest FROM journal WHERE seq = ?", (seq,)).fetchone()
+    if row is None or not _record_holds(connection, seq, row[0], row[1]):
+        raise DatabaseDamaged(
+            f"record {seq} is not what was written. It is not served; run: keepthread verify"
+        )
+
+
+def verify_chain(connection: apsw.Connection) -> Iterator[tuple[int, str]]:
+    """Re-derive everything; yield (seq, what is wrong) for each row that does not hold."""
+    previous, expected = GENESIS, 1
+    cursor = connection.execute(f"SELECT {_JOURNAL}, digest, hash FROM journal ORDER BY seq")
+    for *link, digest, found in cursor:
+        seq, kind = int(str(link[0])), str(link[1])
+        if seq != expected:
+            yield seq, f"journal rows {expected} to {seq - 1} are missing"
+        if kind not in TABLES or not _record_holds(connection, seq, kind, digest):
+            yield seq, f"the {kind} record differs from its digest"
+        if chain_hash(previous, link, digest) != found:
+            yield seq, "the chain is broken here"
+        previous, expected = bytes(found), seq + 1
+
+
+def _record_holds(connection: apsw.Connection, seq: int, kind: str, digest: bytes) -> bool:
+    if record_digest(connection, seq, kind) != digest:
+        return False
+    tags = "[]"
+    words = connection.execute(
+        "SELECT c.field, c.digest, b.salt, b.text FROM content c LEFT JOIN body b USING(seq, field) "
+        "WHERE c.seq = ?",
+        (seq,),
+    ).fetchall()
+    for field, expected, salt, text in words:
+        if text is None:
+            if not _is_erased(connection, seq):
+                return False
+        elif not hmac.compare_digest(_salted(salt, text), expected):
+            return False
+        elif field == TAGS:
+            tags = text
+    found = connection.execute("SELECT name, value FROM tag WHERE seq = ?", (seq,)).fetchall()
+    return sorted(map(list, found)) == json.loads(tags)
+
+
+def _is_erased(connection: apsw.Connection, seq: int) -> bool:
+    found = connection.execute("SELECT 1 FROM erasure WHERE target = ? LIMIT 1", (seq,))
+    return found.fetchone() is not None
+
+
+def _rows(connection: apsw.Connection, sql: str, seq: int) -> list[list[object]]:
+    rows = connection.execute(sql, (seq,))
+    return [[v.hex() if isinstance(v, bytes) else v for v in row] for row in rows]
+
+
+def _author_columns(author: Author) -> tuple[object, ...]:
+    return (
+        author.workspace,
+        author.window,
+        author.task,
+        author.item,
+        author.agent,
+        author.origin,
+    )
+
+
+def _salted(salt: bytes, text: str) -> bytes:
+    return hashlib.sha256(salt + text.encode()).digest()

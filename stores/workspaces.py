@@ -1,0 +1,24 @@
+"""Workspaces: one project each, known by the root of its repository. 0 is the user's own scope."""
+
+from typing import cast
+
+import apsw
+
+USER_SCOPE = 0
+
+
+def ensure_workspace(connection: apsw.Connection, root: str) -> int:
+    """Return the id of the workspace at ``root``, made at first sight. Needs a write transaction."""
+    connection.execute("INSERT INTO workspace(root) VALUES(?) ON CONFLICT(root) DO NOTHING", (root,))
+    return cast(int, connection.execute("SELECT id FROM workspace WHERE root = ?", (root,)).get)
+
+
+def find_workspace(connection: apsw.Connection, root: str) -> int | None:
+    """Return the id of the workspace at ``root``; None when nothing was recorded there yet."""
+    row = connection.execute("SELECT id FROM workspace WHERE root = ?", (root,)).fetchone()
+    return None if row is None else cast(int, row[0])
+
+
+def workspace_root(connection: apsw.Connection, workspace: int) -> str:
+    """Return the root a workspace is known by."""
+    return cast(str, connection.execute("SELECT root FROM workspace WHERE id = ?", (workspace,)).get)
