@@ -12,3 +12,16 @@ def stamp(seconds: float) -> str:
     whole = int(seconds // 1)
     millis = int((seconds - whole) * 1000)
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole)) + f".{millis:03d}Z"
+
+
+def seconds(at: str) -> float:
+    """Return a time written by ``stamp`` (or any ISO 8601 time with a zone) as seconds since the epoch.
+
+    Raises ValueError for anything else.
+    """
+    from datetime import datetime  # noqa: PLC0415  (most hook events need not pay for it)
+
+    moment = datetime.fromisoformat(at)
+    if moment.tzinfo is None:
+        raise ValueError(f"{at!r} has no time zone")
+    return moment.timestamp()

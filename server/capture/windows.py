@@ -4,11 +4,11 @@ A window is found by the client's session id, resolved at each event, never reme
 starts before its session's first hook fires.
 """
 
-import time
 from collections.abc import Callable
 
 from keepthread.server.capture.host import is_alive
 from keepthread.server.places import Place
+from keepthread.stores.clock import seconds
 from keepthread.stores.journal import Transaction
 from keepthread.stores.records import Author, Window
 from keepthread.stores.tasks import newest_task
@@ -35,7 +35,7 @@ def open_session(
     known = sessions_window(tx.connection, session) if session else None
     if known is not None:
         unused = count_records(tx.connection, known.seq, _RECORDS) == 0
-        if unused and tx.now - _seconds(known.at) < _SAME_EVENT_SECONDS:
+        if unused and tx.now - seconds(known.at) < _SAME_EVENT_SECONDS:
             return window_author(tx, known), False
         if source == "resume" or (source == "startup" and unused):
             return window_author(tx, known), True
@@ -102,13 +102,6 @@ def _open(
     return author
 
 
-def idle_seconds(tx: Transaction, window: Window) -> float:
+def idleseconds(tx: Transaction, window: Window) -> float:
     """Return how long nothing was written in ``window``."""
-    return tx.now - _seconds(last_activity(tx.connection, window.seq) or window.at)
-
-
-def _seconds(at: str) -> float:
-    whole, _, rest = at.rstrip("Z").partition(".")
-    import calendar  # noqa: PLC0415  (2 ms that most events need not pay)
-
-    return calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + float(f"0.{rest or 0}")
+    return tx.now - seconds(last_activity(tx.connection, window.seq) or window.at)

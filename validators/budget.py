@@ -1,0 +1,28 @@
+"""The write budget: memory is for conclusions, not for a running commentary."""
+
+from collections.abc import Callable
+
+from keepthread.validators.verdict import Refusal, Write
+from keepthread.validators.view import View
+
+
+def write_budget(per_window: int, between_calls: int) -> Callable[[Write, View], Refusal | None]:
+    """Return the rule ``write_budget_spent`` for these limits (0 = no limit)."""
+
+    def check_budget(write: Write, view: View) -> Refusal | None:
+        if per_window and view.writes_in_window() >= per_window:
+            return Refusal(
+                "write_budget_spent",
+                f"this window already recorded {per_window} facts and decisions.",
+                "Act on the plan; hand_off when the window is done. Corrections go on in the next window.",
+            )
+        since = view.writes_since_call()
+        if between_calls and since is not None and since >= between_calls:
+            return Refusal(
+                "write_budget_spent",
+                f"{since} facts and decisions were recorded since the last tool call.",
+                "Act on the plan first: facts come from what happens.",
+            )
+        return None
+
+    return check_budget

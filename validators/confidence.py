@@ -1,0 +1,106 @@
+"""Confidence: a table over kind, channel and origin. The model has no say in it.
+
+| evidence | confidence |
+|---|---|
+| the user's words | 1.0 |
+| checked by Keepthread | .95 |
+| relay | .85 |
+| hook | .8 |
+| import | .7 |
+| from the web | at most .6 |
+| written by a model | at most .4 |
+| reported by the model | .3 |
+| inference | .7 of its weakest support |
+
+Served: each independent corroboration (another origin, never a repetition) takes away a third
+of what is missing to .97; a failed re-verification halves it; a dispute or a weakened support
+costs a third.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+
+from keepthread.stores.facts import Standing
+from keepthread.stores.records import Entry
+
+USER = 5
+CORROBORATED_MAX = 0.97
+
+_BY_LEVEL = {"check": 0.95, "relay": 0.85, "hook": 0.8, "import": 0.7}
+_WEB_TOOLS = re.compile(r"web|fetch|browser|http|url|scrape|crawl", re.I)
+_URL = re.compile(r"https?://([^/\s\"'\\]+)")
+_FETCHERS = re.compile(r"\b(?:curl|wget|http|https|lynx|w3m)\b")
+
+
+def entry_confidence(entry: Entry) -> float:
+    """Return the confidence that one entry gives an observation."""
+    if entry.role == "user":
+        return 1.0 if entry.channel == "user" else _BY_LEVEL["import"]
+    base = _BY_LEVEL.get(entry.channel, 0.3)
+    if is_web(entry):
+        base = min(base, 0.6)
+    return min(base, 0.4) if entry.model_written else base
+
+
+def observation_confidence(entries: Iterable[Entry]) -> float:
+    """Return the least confidence among the cited entries: a chain is as strong as its weakest link."""
+    return min((entry_confidence(e) for e in entries), default=0.0)
+
+
+def inference_confidence(supports: Iterable[float]) -> float:
+    """Return .7 of the weakest support."""
+    return round(0.7 * min(supports, default=0.0), 4)
+
+
+def served_confidence(base: float, standing: Standing, weakened: bool) -> float:
+    """Return what the window shows: the base with corroboration, failures, dispute and weakness."""
+    value = base
+    for _ in range(standing.corroborations):
+        value += max(0.0, CORROBORATED_MAX - value) / 3
+    value *= 0.5**standing.failures
+    if standing.disputed_with or weakened:
+        value *= 2 / 3
+    return round(value, 4)
+
+
+def is_web(entry: Entry) -> bool:
+    """True when an entry's output came from the web rather than from the workspace."""
+    if entry.role or entry.path:
+        return False
+    if entry.tool in ("Bash", "PowerShell"):
+        return bool(_FETCHERS.search(entry.args) and _URL.search(entry.args))
+    return bool(_WEB_TOOLS.search(entry.tool))
+
+
+def origin_of(entry: Entry) -> str:
+    """Return what counts as one origin: a file, a web host, the user, a command, or a tool."""
+    if entry.role == "user":
+        return "user"
+    if entry.path:
+        return f"file:{entry.path}"
+    host = _URL.search(entry.args) if is_web(entry) else None
+    if host:
+        return f"web:{host[1].lower()}"
+    try:
+        command = json.loads(entry.args).get("command", "") if entry.args else ""
+    except (ValueError, AttributeError):
+        command = ""
+    words = str(command).split()
+    return f"{entry.tool}:{' '.join(words[:2])}" if words else f"{entry.tool}:{entry.args[:200]}"
+
+
+def strength(entries: Iterable[Entry]) -> int:
+    """Return the rank that decides between contradicting observations: the weakest cited entry's.
+
+    4 checked or the user, 3 relay, hook or import from the workspace, 2 the web, 1 model-written.
+    """
+    ranks = [4]
+    for entry in entries:
+        if entry.model_written:
+            ranks.append(1)
+        elif is_web(entry):
+            ranks.append(2)
+        elif entry.role != "user" and entry.channel != "check":
+            ranks.append(3)
+    return min(ranks)

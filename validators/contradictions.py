@@ -1,0 +1,148 @@
+"""Contradiction and duplicates: what a new fact does to the facts that are there.
+
+Candidates are near in words or meaning, or share the subject, in a scope that agrees; a judge
+says whether both can be true. The ranks here decide what follows: the user over observations,
+observations over inferences, stronger evidence over weaker; unsure means disputed.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from keepthread.stores.clock import seconds
+from keepthread.stores.records import Entry, Fact, scope_agrees
+from keepthread.validators.confidence import strength
+from keepthread.validators.judges.local import Judgement, Statement
+from keepthread.validators.verdict import Refusal, Write
+from keepthread.validators.view import View
+
+Judge = Callable[[Statement, Statement, float | None], Judgement]
+
+_KIND = {"observation": "observation", "inference": "inference", "instruction": "instruction-from-user"}
+
+
+class Conflict(NamedTuple):
+    """A current fact that cannot be true together with the new one, and whether the judge is sure."""
+
+    fact: Fact
+    sure: bool
+    why: str
+
+
+def resolve_contradiction(judge: Judge) -> Callable[[Write, View], Refusal | Write | None]:
+    """Return the rule for one judge.
+
+    ``older_than_belief``, ``inference_against_observation``. Fills in ``supersedes``,
+    ``disputes``, ``duplicate_of``, ``judged`` and remarks.
+    """
+
+    def check_contradiction(write: Write, view: View) -> Refusal | Write | None:
+        named = _named(write, view)
+        if isinstance(named, Refusal):
+            return named
+        write, conflicts = named
+        known = {c.fact.seq for c in conflicts}
+        near = view.similar_facts(write.text, write.subject, write.vector)
+        judged = set(known)
+        new = Statement(write.text, write.subject, _KIND[write.kind])
+        for fact, cosine in near:
+            judged.add(fact.seq)
+            if fact.seq in known or not scope_agrees(write.scope, fact.scope):
+                continue
+            verdict = judge(Statement(fact.text, fact.subject, fact.kind), new, cosine)
+            if verdict.label == "duplicate" and _mergeable(write, fact) and write.duplicate_of is None:
+                write = write._replace(duplicate_of=fact.seq)
+            elif verdict.label == "contradiction" and not write.both_hold:
+                conflicts.append(Conflict(fact, verdict.sure, verdict.why))
+        write = write._replace(judged=frozenset(judged))
+        for conflict in conflicts:
+            result = _settle(write, conflict, view)
+            if isinstance(result, Refusal):
+                return result
+            write = result
+        return write
+
+    return check_contradiction
+
+
+def _named(write: Write, view: View) -> tuple[Write, list[Conflict]] | Refusal:
+    """Read the ``supersedes`` argument: a fact id, ``none``, or nothing."""
+    given = write.supersedes_given.strip()
+    if not given:
+        return write, []
+    if given.lower() == "none":
+        return write._replace(both_hold=True), []
+    fact = view.fact(given)
+    if fact is None or not fact.current:
+        state = "does not exist here" if fact is None else "was already superseded or retracted"
+        return Refusal(
+            "unknown_record",
+            f"supersedes names {given[:40]!r}, which {state}.",
+            "Leave `supersedes` empty: contradictions are found by the server.",
+        )
+    return write, [Conflict(fact, True, "named in supersedes")]
+
+
+def _settle(write: Write, conflict: Conflict, view: View) -> Refusal | Write:
+    old = conflict.fact
+    if write.kind == "inference":
+        if old.kind != "inference":
+            return Refusal(
+                "inference_against_observation",
+                f"it contradicts {old.id}, which was {'said by the user' if old.kind != 'observation' else 'observed'} "
+                f"({conflict.why}).",
+                "Look again: record a newer observation with its source if the world changed.",
+                ((old.id, old.text),),
+            )
+        return _supersede(write, conflict) if conflict.sure else _dispute(write, conflict)
+    if write.reported or old.reported:
+        return _dispute(write, conflict)
+    if write.kind == "instruction":
+        return _supersede(write, conflict) if old.kind == "instruction-from-user" else _dispute(write, conflict)
+    if old.kind == "instruction-from-user":
+        return _dispute(write, conflict)._replace(
+            remarks=(*write.remarks, f"violates the user's instruction {old.id}: tell the user")
+        )
+    if old.kind == "inference":
+        return _supersede(write, conflict)
+    before = list(view.entries_by_seq([c.entry for c in old.citations]).values())
+    if conflict.sure and _is_older(write.cited, before, view.now):
+        return Refusal(
+            "older_than_belief",
+            f"{old.id} was observed later and says otherwise ({conflict.why}).",
+            "Nothing to do if the newer one is right; else look again and cite what you see now.",
+            ((old.id, old.text),),
+        )
+    if not conflict.sure or strength(before) > strength(write.cited):
+        return _dispute(write, conflict)
+    return _supersede(write, conflict)
+
+
+def _is_older(new: Sequence[Entry], old: Sequence[Entry], now: float) -> bool:
+    """True when all new evidence precedes the old. By sequence; by (clamped) time where either was imported."""
+    if not new or not old:
+        return False
+    if all(e.channel != "import" for e in (*new, *old)):
+        return max(e.seq for e in new) < max(e.seq for e in old)
+
+    def at(entry: Entry) -> float:
+        return min(seconds(entry.seen_at), now)
+
+    return max(map(at, new)) < max(map(at, old))
+
+
+def _supersede(write: Write, conflict: Conflict) -> Write:
+    remark = f"supersedes {conflict.fact.id} ({conflict.why})"
+    return write._replace(
+        supersedes=(*write.supersedes, conflict.fact.seq), remarks=(*write.remarks, remark)
+    )
+
+
+def _dispute(write: Write, conflict: Conflict) -> Write:
+    remark = f"disputed with {conflict.fact.id} ({conflict.why}): both stand until one is checked"
+    return write._replace(disputes=(*write.disputes, conflict.fact.seq), remarks=(*write.remarks, remark))
+
+
+def _mergeable(write: Write, fact: Fact) -> bool:
+    """A duplicate is merged into a fact of its own kind; a report never stands for the user's words."""
+    same_kind = fact.kind == _KIND[write.kind] and fact.reported == write.reported
+    return same_kind and (write.scope == fact.scope or scope_agrees(write.scope, fact.scope))

@@ -1,0 +1,93 @@
+"""Shape and size: a limit on everything a model may write."""
+
+import re
+
+from keepthread.stores.clock import seconds, stamp
+from keepthread.stores.records import Tags
+from keepthread.validators.verdict import Refusal, Write
+from keepthread.validators.view import View
+
+TEXT_CHARS_MAX = 1_000
+OTHER_CHARS_MAX = {"subject": 200, "expires_when": 200, "title": 200, "question": 1_000, "goal": 2_000}
+WORDS_CHARS_MAX = 2_000
+LIST_MAX = 20
+TITLES_MAX = 100
+
+_TAG = re.compile(r"([a-z][a-z0-9_-]{0,31}):(\S(?:.{0,198}\S)?)")
+
+
+def check_length(write: Write, view: View) -> Refusal | None:
+    """``too_long``: one fact is one conclusion, 1 to 1,000 characters; other words have limits too."""
+    for name, text in write.words().items():
+        limit = TEXT_CHARS_MAX if name == "text" else OTHER_CHARS_MAX.get(name, WORDS_CHARS_MAX)
+        if len(text) > limit:
+            return Refusal(
+                "too_long",
+                f"`{name}` has {len(text)} characters, at most {limit} are taken.",
+                "Say the one conclusion that matters; the rest stays in the archive and can be cited.",
+            )
+    if not write.text.strip():
+        return Refusal("too_long", "the text is empty.", "Write one sentence.")
+    return None
+
+
+def parse_scope(write: Write, view: View) -> Refusal | Write | None:
+    """``bad_scope``: scope is a list of ``name:value`` tags. Fills in ``scope`` and ``user_scope``."""
+    if not write.scope_given:
+        return None
+    if len(write.scope_given) > LIST_MAX:
+        return Refusal(
+            "bad_scope", f"{len(write.scope_given)} scope tags; at most {LIST_MAX}.", "Keep those that decide."
+        )
+    tags: list[tuple[str, str]] = []
+    for given in write.scope_given:
+        match = _TAG.fullmatch(given.strip())
+        if match is None:
+            return Refusal(
+                "bad_scope",
+                f"scope tag {given[:60]!r} is not `name:value`.",
+                'Write for example ["repo:billing", "path:services/invoice/"].',
+            )
+        tags.append((match[1], match[2]))
+    if ("user", "*") in tags:
+        # The user's own channel gives this scope: a user-wide record must be the user's instruction.
+        if write.kind != "instruction":
+            return Refusal(
+                "bad_scope",
+                "only the user's own instructions apply in every workspace.",
+                "Leave `user:*` out; the record then holds in this workspace.",
+            )
+        return write._replace(scope=_without_user(tags), user_scope=True)
+    return write._replace(scope=tuple(sorted(set(tags))))
+
+
+def check_times(write: Write, view: View) -> Refusal | Write | None:
+    """``bad_time``: ``observed_at`` and an ISO ``expires_when`` must be times. Fills in ``expires_at``."""
+    if write.observed_at:
+        try:
+            observed = seconds(write.observed_at)
+        except ValueError:
+            return Refusal(
+                "bad_time",
+                f"observed_at {write.observed_at[:40]!r} is no ISO 8601 time with a zone.",
+                "Leave it empty: the time of the cited entry is used.",
+            )
+        write = write._replace(observed_at=stamp(min(observed, view.now)))
+    expires = write.expires_when.strip()
+    if re.match(r"\d{4}-\d\d-\d\d", expires):
+        try:
+            at = seconds(expires if "T" in expires else f"{expires}T23:59:59Z")
+        except ValueError:
+            return Refusal(
+                "bad_time",
+                f"expires_when {expires[:40]!r} begins like a date but is no ISO 8601 time.",
+                "Write 2026-12-31T00:00:00Z, changed:PATH, task_end, or in words what would make it untrue.",
+            )
+        if at <= view.now:
+            return Refusal("bad_time", "expires_when is in the past.", "Record what holds now.")
+        write = write._replace(expires_at=stamp(at))
+    return write
+
+
+def _without_user(tags: list[tuple[str, str]]) -> Tags:
+    return tuple(sorted({t for t in tags if t != ("user", "*")}))

@@ -1,0 +1,95 @@
+"""Relitigation: what was settled is settled, until a new reason says which decision it replaces."""
+
+import re
+from collections.abc import Callable
+
+from keepthread.stores.records import Decision, scope_agrees
+from keepthread.validators.contradictions import Judge
+from keepthread.validators.duplicates import is_duplicate
+from keepthread.validators.judges.local import Statement
+from keepthread.validators.verdict import Refusal, Write
+from keepthread.validators.view import View
+from keepthread.validators.words import content_stems
+
+_UNDO = re.compile(
+    r"\b(?:revert\w*|undo|undid|remov\w+|drop\w*|delet\w+|disabl\w+|stop\w*|abandon\w*|avoid\w*|reject\w*|"
+    r"roll(?:ed)? back|get rid of|no longer|do not|don't|not|never|without|against|instead of|turn(?:ed)? off|keep out)\b",
+    re.I,
+)
+_SAME_MATTER_MIN = 0.6
+
+
+def check_reason(write: Write, view: View) -> Refusal | None:
+    """``missing_reason``: a decision without its reason will be relitigated."""
+    reason = write.others.get("reason", "").strip()
+    if len(content_stems(reason)) >= 2:
+        return None
+    return Refusal(
+        "missing_reason",
+        "a decision needs the reason that settles it." if not reason else f"{reason[:60]!r} is no reason.",
+        "Say in `reason` why this and not the alternatives; the next window will read it.",
+    )
+
+
+def resolve_settled(judge: Judge) -> Callable[[Write, View], Refusal | Write | None]:
+    """Return the rule ``settled_decision`` for one judge. Fills in ``supersedes`` or ``duplicate_of``."""
+
+    def check_settled(write: Write, view: View) -> Refusal | Write | None:
+        given = write.supersedes_given.strip()
+        if given and given.lower() != "none":
+            old = view.decision(given)
+            if old is None or not old.active:
+                return Refusal(
+                    "unknown_record",
+                    f"supersedes names {given[:40]!r}, which is no active decision here.",
+                    "Name the active decision that this one replaces (memory://decisions lists them).",
+                )
+            write = write._replace(supersedes=(old.seq,))
+        judged: set[int] = set()
+        for old, cosine in view.similar_decisions(write.text, write.vector):
+            judged.add(old.seq)
+            if old.seq in write.supersedes or not scope_agrees(write.scope, old.scope):
+                continue
+            if is_duplicate(old.decision, write.text, cosine):
+                write = write._replace(duplicate_of=old.seq)
+                continue
+            if given.lower() != "none" and otherwise(old, write.text, cosine, judge):
+                return Refusal(
+                    "settled_decision",
+                    f"{old.id} settles this otherwise.",
+                    f'Keep to it. If its reason no longer holds, call again with supersedes="{old.id}" and the new reason; '
+                    'supersedes="none" states that both apply.',
+                    ((old.id, old.decision), ("its reason", old.reason)),
+                )
+        return write._replace(judged=frozenset(judged))
+
+    return check_settled
+
+
+def otherwise(old: Decision, text: str, cosine: float | None, judge: Judge) -> bool:
+    """True when ``text`` decides otherwise than ``old``: a contradiction, its reversal, or what it rejected."""
+    if judge(Statement(old.decision), Statement(text), cosine).label == "contradiction":
+        return True
+    if bool(_UNDO.search(old.decision)) != bool(_UNDO.search(text)) and _same_matter(old.decision, text):
+        return True
+    return any(is_duplicate(a, text, None) or _covers(a, text) for a in old.alternatives) and not _covers(
+        old.decision, text
+    )
+
+
+def _same_matter(a: str, b: str) -> bool:
+    """True when the shorter text's content words, verbs of doing and undoing aside, are in the longer."""
+    x, y = (content_stems(_UNDO.sub(" ", t)) - _DOING for t in (a, b))
+    return bool(x and y) and len(x & y) / min(len(x), len(y)) >= _SAME_MATTER_MIN
+
+
+def _covers(alternative: str, text: str) -> bool:
+    """True when every content word of a rejected alternative is in ``text``, without undoing it."""
+    words = content_stems(alternative) - _DOING
+    return bool(words) and words <= content_stems(text) and not _UNDO.search(text)
+
+
+_DOING = content_stems(
+    "add use using adopt introduce introduced enable keep apply make switch move migrate change replace set put "
+    "implement go back again to change commit"
+)

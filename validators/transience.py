@@ -1,0 +1,61 @@
+"""Transient state: a volatile quantity told as if it stayed.
+
+"Progress is 40 %" is untrue in a minute, and nothing will say so. A dated reading or a numbered
+run is history, and what stands in a file has the file to contradict it.
+"""
+
+import re
+
+from keepthread.validators.verdict import Refusal, Write
+from keepthread.validators.view import View
+
+_VOLATILE = (
+    r"progress|queue (?:length|depth|size)|backlog|pending (?:jobs?|items?|tasks?|requests?|messages?)|"
+    r"(?:account |wallet |current )?balance|(?:cpu|memory|disk|ram|gpu) (?:usage|use|load|utili[sz]ation)|"
+    r"load average|free (?:space|memory|disk)|disk space|uptime|temperature|battery|"
+    r"(?:active|open|current) (?:connections?|sessions?|users?)|users? online|"
+    r"(?:unread|remaining|outstanding) \w+|(?:exchange|conversion) rate|stock price|bitcoin price|"
+    r"price of \w+|weather|current (?:time|date|branch|directory|position|line|step|page|offset|speed|pid)|"
+    r"cursor (?:position|is)|process id|pid|latency right now|build status|download(?:ed)? so far"
+)
+_QUANTITY = re.compile(rf"\b(?:{_VOLATILE})\b", re.I)
+_SHARE_DONE = re.compile(
+    r"\b\d{1,3}(?:\.\d+)?\s?(?:%|percent)\s+(?:\w+\s)?(?:done|complete|completed|finished|ready|migrated|processed|downloaded|full|used|free)\b"
+    r"|\b\d+\s+(?:of|out of|/)\s?\d+\s+\w+(?:\s\w+)?\s+(?:are|is|have been|has been)\s+(?:so far\s)?(?:done|complete|completed|finished|migrated|processed|left|downloaded)\b"
+    r"|\b(?:so far|right now|at the moment|at this moment|currently running|is (?:still )?(?:running|in progress|downloading|building))\b",
+    re.I,
+)
+_NOW = re.compile(r"\b(?:is|are|stands? at|has|have|at|now|currently|shows?|reads?|remain|left)\b|[:=]", re.I)
+_HISTORY = re.compile(
+    r"\b(?:was|were|had|did|took|ran|failed|passed|finished at|ended|on \d{4}-\d\d-\d\d|at \d{1,2}:\d\d|"
+    r"\d{4}-\d\d-\d\d|run #?\d+|build #\d+|in run|yesterday|last (?:run|night|week)|limit|maximum|max|"
+    r"minimum|default|configured|threshold|timeout|quota|version|property|column|field|function|method|"
+    r"option|setting|endpoint|metric|command)\b",
+    re.I,
+)
+
+
+def check_transient(write: Write, view: View) -> Refusal | None:
+    """``transient_state``: refused without a file behind it and without ``expires_when``."""
+    if write.expires_when or any(e.path for e in write.cited) or any(e.role == "user" for e in write.cited):
+        return None
+    why = transient_quantity(write.text)
+    if not why:
+        return None
+    return Refusal(
+        "transient_state",
+        f"{why!r} changes by itself and no file would show that it did.",
+        "Leave it in the archive (search_archive finds it), date it (\"on 2026-11-30 …\"), or say in "
+        "`expires_when` what makes it untrue.",
+    )
+
+
+def transient_quantity(text: str) -> str:
+    """Return the volatile quantity that ``text`` states as present; ``""`` when it states none."""
+    if _HISTORY.search(text):
+        return ""
+    share = _SHARE_DONE.search(text)
+    if share:
+        return share[0]
+    quantity = _QUANTITY.search(text)
+    return quantity[0] if quantity and re.search(r"\d", text) and _NOW.search(text) else ""

@@ -1,0 +1,133 @@
+"""The user's words: instructions, goals and constraints are passages of what the user typed.
+
+What is stored and served is the passage; the model's wording is only a label. Text that the
+user pasted (fences, long quotes) is data, not instruction.
+"""
+
+import re
+from collections.abc import Sequence
+
+from keepthread.stores.records import Citation, Entry
+from keepthread.validators.citations import REPORTED, resolve_citation
+from keepthread.validators.confidence import USER
+from keepthread.validators.verdict import Refusal, Write
+from keepthread.validators.view import View
+from keepthread.validators.words import content_stems
+
+_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|^(?:>.*(?:\n|\Z)){2,}", re.S | re.M)
+_LONG_QUOTE = re.compile(r"[\"“][^\"”]{200,}[\"”]")
+_SENTENCE = re.compile(r"[^\n.!?;]+(?:[.!?;](?=\S)[^\n.!?;]*)*[.!?;]*")
+_COVER_MIN = 0.5
+_COSINE_MIN = 0.55
+_QUOTED_MAX = 300
+
+
+def resolve_instruction(write: Write, view: View) -> Refusal | Write | None:
+    """``not_the_users_words``, ``unknown_source``. Fills in ``cited``, ``citations``, ``passage``, ``text``."""
+    if write.source.strip() == REPORTED:
+        if view.user_messages():
+            return Refusal(
+                "not_the_users_words",
+                "the user's messages are captured in this window, so nothing needs to be reported.",
+                'Cite the message: source="user" finds it.',
+                _said(view),
+            )
+        return write._replace(reported=True, confidence=0.3, level=0)
+    found = find_users_passage(write.text, write.source or "user", view)
+    if isinstance(found, Refusal):
+        return found
+    entry, start, stop = found
+    passage = entry.output[start:stop]
+    others = dict(write.others)
+    if write.text.strip() != passage.strip():
+        others["label"] = write.text
+    return write._replace(
+        text=passage,
+        others=others,
+        cited=(entry,),
+        citations=(Citation(entry.seq, start, stop),),
+        passage=passage,
+        level=USER,
+        confidence=1.0,
+        observed_at=entry.seen_at,
+    )
+
+
+def find_users_passage(text: str, source: str, view: View) -> tuple[Entry, int, int] | Refusal:
+    """Return (message, start, stop) of the user's passage that says ``text``; else why there is none."""
+    resolved = resolve_citation(source.strip(), view)
+    if isinstance(resolved, Refusal):
+        if source.strip() == "user":
+            return Refusal(
+                "not_the_users_words",
+                "no message of the user was captured in this window.",
+                'Where the client captures none, source="user:reported" keeps it as reported, not confirmed; '
+                "the user can confirm it with: keepthread remember",
+            )
+        return resolved
+    best: tuple[float, Entry, int, int] | None = None
+    for entry in resolved.entries:
+        if entry.role != "user" or entry.channel != "user":
+            return Refusal(
+                "not_the_users_words",
+                f"{entry.id} is no message that the user typed in a captured session.",
+                "Instructions, goals and constraints come from the user's own messages only.",
+                _said(view),
+            )
+        for start, stop in own_passages(entry.output):
+            score = _agreement(text, entry.output[start:stop], view)
+            if best is None or score > best[0]:
+                best = (score, entry, start, stop)
+    if best is None or best[0] < _COVER_MIN:
+        return Refusal(
+            "not_the_users_words",
+            "no passage of the user's message says this.",
+            "Record what the user said, nearly in the user's words; what you concluded is an inference.",
+            _said(view),
+        )
+    return best[1], best[2], best[3]
+
+
+def own_passages(message: str) -> list[tuple[int, int]]:
+    """Return the spans of a message that are the user's own sentences: no fences, no long quotes.
+
+    Neighbouring sentences are joined in pairs as well, since a wish may take two.
+    """
+    blanked = message
+    for pattern in (_FENCE, _LONG_QUOTE):
+        blanked = pattern.sub(lambda m: re.sub(r"[^\n]", "\0", m[0]), blanked)
+    spans: list[tuple[int, int]] = []
+    for match in _SENTENCE.finditer(blanked):
+        raw = match[0]
+        start = match.start() + len(raw) - len(raw.lstrip(" \t-*•\0"))
+        stop = match.start() + len(raw.rstrip(" \t\0"))
+        if stop > start and "\0" not in blanked[start:stop]:
+            spans.append((start, stop))
+    pairs = [(a[0], b[1]) for a, b in zip(spans, spans[1:], strict=False) if "\0" not in blanked[a[0] : b[1]]]
+    return spans + pairs
+
+
+def _agreement(text: str, passage: str, view: View) -> float:
+    """Return 0..1: the share of the text's content words in the passage, or by meaning where a model is loaded.
+
+    Numbers and negations of the text must be in the passage, whatever the rest says.
+    """
+    mine, theirs = content_stems(text), content_stems(passage)
+    if not mine or not theirs:
+        return 0.0
+    if {w for w in mine if any(c.isdigit() for c in w)} - theirs or _negated(text) != _negated(passage):
+        return 0.0
+    cover = len(mine & theirs) / len(mine)
+    if cover >= _COVER_MIN:
+        return cover + 0.1 * len(mine & theirs) / len(theirs)
+    cosine = view.similarity(text, [passage])
+    return _COVER_MIN + 0.01 if cosine and cosine[0] >= _COSINE_MIN and mine & theirs else cover
+
+
+def _negated(text: str) -> bool:
+    return bool(re.search(r"\b(?:not|never|no|don'?t|do not|without|avoid|stop|nicht|kein\w*|nie|pas|jamais|nunca)\b", text, re.I))
+
+
+def _said(view: View) -> tuple[tuple[str, str], ...]:
+    messages: Sequence[Entry] = view.user_messages()[:3]
+    return tuple((f"the user said, {m.id}", m.output[:_QUOTED_MAX]) for m in messages)
