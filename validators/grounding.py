@@ -1,0 +1,359 @@
+"""Whether the cited archive entries contain a claim: the heart of the write gate.
+
+Every asserted value must occur in the entries, of names one suffices, and what the claim is about
+must be what the entries are about. A claim with neither value nor name is compared by meaning.
+Claims about runs must agree with counts and exit status; claims of absence with empty searches.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from keepthread.validators.evidence import Evidence, Passage
+from keepthread.validators.locating import Hit, locate, locate_joined
+from keepthread.validators.outcomes import (
+    Outcome,
+    counts_of,
+    judge_absence,
+    judge_outcome,
+)
+from keepthread.validators.polarity import judge_order, judge_polarity, judge_substitution
+from keepthread.validators.sources import Source, find_stem
+from keepthread.validators.values import Claim, Value, is_question, parse_claim
+from keepthread.validators.vocabulary import synonyms
+
+
+class Grounding(NamedTuple):
+    """The verdict, with what a refusal or the stored fact needs.
+
+    ``passages`` support the claim, the best first; ``missing`` is what was not found, in the
+    claim's own words; ``nearest`` (at most 3) is what to quote in a refusal.
+    """
+
+    grounded: bool
+    passages: tuple[Passage, ...] = ()
+    missing: tuple[str, ...] = ()
+    why: str = ""
+    nearest: tuple[Passage, ...] = ()
+    model_written: bool = False
+
+
+# Cosine of a claim with passages, one figure a passage, in [-1, 1].
+Similarity = Callable[[str, Sequence[str]], Sequence[float]]
+
+_EMBEDDED_MAX: Final = 16
+_ANCHORS_MAX: Final = 24
+_WINDOW: Final = 160  # characters of context on either side of an anchor
+_COVERAGE_NEEDED: Final = 0.6
+_SPECIFICITY: Final = {"quoted": 3.0, "code": 2.0, "path": 1.5, "url": 3.0, "hash": 3.0,
+                       "date": 1.5, "version": 2.0, "number": 0.5}  # fmt: skip
+_COMMIT: Final = re.compile(r"(?m)^[*|\\/ ]*(?:commit )?[0-9a-f]{7,40}\b")
+_SAYS_WHAT_RAN: Final = re.compile(
+    r"(?i)\b(?:ran|run|executed|invoked|searched|grepped|looked|opened|viewed|read|edited|created|wrote|"
+    r"lines?|command|requested|called with|queried|listed)\b"
+)
+
+
+class _Found(NamedTuple):
+    """What of a claim was found: hits by item, and the words that stand in the entries."""
+
+    hits: tuple[Hit, ...]
+    missing: tuple[str, ...]
+    strength: float
+    coverage: float
+    in_output: bool
+
+
+def ground(
+    claim: str, evidence: Sequence[Evidence], similarity: Similarity | None = None
+) -> Grounding:
+    """Judge whether ``evidence`` contains ``claim``.
+
+    ``similarity`` gives the cosine of the claim with passages; without it the comparison by
+    meaning falls back to stems and synonyms. Linear in the length of the evidence.
+    """
+    if is_question(claim):
+        return Grounding(False, why="a question asserts nothing; state what the source says")
+    usable = [e for e in evidence if e.kind != "message" or e.role == "user"]
+    if not usable:
+        return Grounding(False, why="messages of the assistant or of the client are no evidence")
+    asks = bool(
+        re.search(
+            r"(?i)\b(?:ask(?:s|ed)?|wonders?|wondered) (?:if|whether|how|what|why|when)\b", claim
+        )
+    )
+    sources = [Source(e, keep_questions=asks) for e in usable]
+    parsed = parse_claim(claim)
+    refused, agreed = _judge_statements(parsed, sources)
+    found = _find_all(parsed, sources, agreed)
+    windows = _best_windows(parsed, sources, found.hits)
+    nearest = tuple(w.passage for w in windows[:3])
+    if refused:
+        return Grounding(False, missing=found.missing, why=refused.why, nearest=nearest)
+    if found.missing:
+        return Grounding(False, missing=found.missing, why=_what_is_missing(found, sources),
+                         nearest=nearest)  # fmt: skip
+    if not found.in_output and not agreed:
+        return Grounding(False, missing=(claim,), why=_why_nothing(sources), nearest=nearest)
+    if not agreed and not _about_it(parsed, found, windows, similarity, sources):
+        return Grounding(False, missing=_unmatched(parsed, sources), nearest=nearest,
+                         why="the cited entries do not speak of this")  # fmt: skip
+    against = judge_polarity(parsed, windows[0].text) if windows and not agreed else ""
+    if not _commit_says(parsed, sources, found.hits):
+        against = "the cited entry says it of another commit"
+    if against:
+        return Grounding(False, missing=(claim,), why=against, nearest=nearest)
+    passages = nearest or (_whole(sources, agreed),)
+    return Grounding(True, passages, model_written=_model_wrote(passages, sources, found))
+
+
+def _judge_statements(
+    claim: Claim, sources: Sequence[Source]
+) -> tuple[Outcome | None, Outcome | None]:
+    """The first refusal among outcomes, absence and order, and the first agreement."""
+    agreed = None
+    for outcome in (
+        judge_outcome(claim, sources),
+        judge_absence(claim, sources) if claim.absence else None,
+        judge_order(claim, sources),
+    ):
+        if outcome is None:
+            continue
+        if outcome.verdict in ("contradicts", "unproven"):
+            return outcome, None
+        if outcome.verdict == "agrees" and agreed is None:
+            agreed = outcome
+    return None, agreed
+
+
+def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -> _Found:
+    hits: list[Hit] = []
+    missing: list[str] = []
+    strength, in_output = 0.0, False
+    told = bool(_SAYS_WHAT_RAN.search(claim.text))
+    for value in claim.values:
+        places = locate(value, sources) or locate_joined(value, sources)
+        proven = [p for p in places if not p.in_args or _args_prove(value, sources[p.source], told)]
+        if proven:
+            hits += proven[:_ANCHORS_MAX]
+            shown = any(not p.in_args for p in proven)
+            in_output = in_output or shown
+            strength += _specificity(value) * (1.0 if shown else 0.4)
+        elif value.negated or (agreed and agreed.accounts):
+            continue
+        else:
+            counted = _counted(value, claim, sources)
+            if counted is None:
+                missing.append(value.text)
+            else:
+                in_output, strength = True, strength + 0.5 + 4.0 * sources[counted].searches
+                hits.append(Hit(counted, 0, 1))
+    named = _find_names(claim, sources)
+    if named is None:
+        missing += [name for name in claim.names if name.lower() not in claim.negated][:3]
+    else:
+        hits += named
+        in_output = in_output or any(not h.in_args for h in named)
+        strength += min(3.0, 1.2 * len({(h.stop - h.start) for h in named}))
+    covered, shown = _covered(claim, sources)
+    return _Found(tuple(hits), tuple(missing), strength, covered, in_output or shown)
+
+
+def _args_prove(value: Value, source: Source, told: bool) -> bool:
+    return source.writes or told or value.kind in ("path", "quoted", "code", "url")
+
+
+def _specificity(value: Value) -> float:
+    if value.kind != "number":
+        return _SPECIFICITY[value.kind]
+    return 0.5 + 0.4 * (len(re.sub(r"\D", "", value.text)) - 1) + 0.5 * bool(value.unit)
+
+
+def _counted(value: Value, claim: Claim, sources: Sequence[Source]) -> int | None:
+    if value.kind != "number" or value.unit or value.number is None:
+        return None
+    return next((n for n, count in counts_of(value, claim, sources) if count == value.number), None)
+
+
+def _find_names(claim: Claim, sources: Sequence[Source]) -> list[Hit] | None:
+    """Hits of the claim's names; None where it has names and none of them occurs."""
+    wanted = [name for name in claim.names if name.lower() not in claim.negated]
+    hits = [hit for name in wanted for hit in locate(Value(name, "code", 0), sources)[:6]]
+    return None if wanted and not hits else hits
+
+
+def _covered(claim: Claim, sources: Sequence[Source]) -> tuple[float, bool]:
+    """The share of the claim's words that the entries have, and whether output has any."""
+    words = [w for w in claim.words if w not in claim.negated] or list(claim.words)
+    if not words:
+        return 1.0, False
+    total, shown = 0.0, False
+    for word in words:
+        weight, output = _word_weight(word, sources)
+        total += weight
+        shown = shown or output
+    return total / len(words), shown
+
+
+def _word_weight(word: str, sources: Sequence[Source]) -> tuple[float, bool]:
+    if any(source.find_word(word) >= 0 for source in sources):
+        return 1.0, True
+    others = synonyms(word) - {word}
+    if any(source.find_word(other) >= 0 for other in others for source in sources):
+        return 0.8, True
+    asked = any(
+        source.find_word(w, in_args=True) >= 0 for w in {word, *others} for source in sources
+    )
+    return (0.7, False) if asked else (0.0, False)
+
+
+class _Window(NamedTuple):
+    passage: Passage
+    text: str
+    score: float
+    covered: float
+
+
+def _best_windows(claim: Claim, sources: Sequence[Source], hits: Sequence[Hit]) -> list[_Window]:
+    """Stretches of output around hits and words, those with most of the claim first."""
+    anchors = {(h.source, h.start // _WINDOW): h for h in hits if not h.in_args}
+    words = [w for w in claim.words if w not in claim.negated] or list(claim.words)
+    for n, source in enumerate(sources):
+        for word in words:
+            for at in source.word_places(word):
+                anchors.setdefault((n, at // _WINDOW), Hit(n, at, at + 1))
+    windows = [
+        _window(claim, words, sources[h.source], h, hits) for h in list(anchors.values())[:64]
+    ]
+    windows.sort(key=lambda w: -w.score)
+    distinct: list[_Window] = []
+    for window in windows:
+        if all(window.passage.entry != w.passage.entry or window.passage.start >= w.passage.stop
+               or window.passage.stop <= w.passage.start for w in distinct):  # fmt: skip
+            distinct.append(window)
+    return distinct[:_EMBEDDED_MAX]
+
+
+def _window(
+    claim: Claim, words: Sequence[str], source: Source, anchor: Hit, hits: Sequence[Hit]
+) -> _Window:
+    text = source.text
+    start = max(0, anchor.start - _WINDOW)
+    start = max(text.rfind("\n", start, anchor.start) + 1, start) if text.count("\n", start, anchor.start) < 3 else (
+        text.find("\n", start, anchor.start) + 1)  # fmt: skip
+    stop = min(len(text), max(anchor.stop, anchor.start + 1) + _WINDOW)
+    end = text.rfind("\n", anchor.stop, stop)
+    stop = end if end > anchor.stop and text.find("\n", anchor.stop, stop) >= 0 else stop
+    found = sum(
+        1.0 if find_stem(source.low, text, w, start, stop) >= 0 else
+        0.8 * any(find_stem(source.low, text, s, start, stop) >= 0 for s in synonyms(w) - {w})
+        for w in words
+    )  # fmt: skip
+    inside = {
+        h for h in hits if not h.in_args and h.source == anchor.source and start <= h.start < stop
+    }
+    asked = sum(0.7 for w in words if find_stem(source.low, text, w, start, stop) < 0
+                and source.find_word(w, in_args=True) >= 0)  # fmt: skip
+    covered = min(1.0, (found + asked) / len(words)) if words else 1.0
+    return _Window(Passage(source.evidence.entry, start, stop), text[start:stop],
+                   found + 1.5 * len(inside), covered)  # fmt: skip
+
+
+def _about_it(
+    claim: Claim,
+    found: _Found,
+    windows: Sequence[_Window],
+    similarity: Similarity | None,
+    sources: Sequence[Source],
+) -> bool:
+    """Whether the entries speak of what the claim speaks of."""
+    local = windows[0].covered if windows else 0.0
+    local = max([w.covered for w in windows[:8]], default=local)
+    needed = max(0.0, _COVERAGE_NEEDED - 0.15 * found.strength)
+    if found.strength == 0:
+        return _means_it(claim, found, windows, similarity)
+    if 0.5 * (found.coverage + local) >= needed:
+        return True
+    if similarity is None or not windows:
+        return False
+    texts = [w.text for w in windows[:_EMBEDDED_MAX]]
+    closest = max(similarity(claim.text, texts))
+    return closest >= 0.4
+
+
+def _means_it(
+    claim: Claim, found: _Found, windows: Sequence[_Window], similarity: Similarity | None
+) -> bool:
+    """Compare by meaning a claim that has neither value nor name."""
+    if not windows or not claim.words:
+        return False
+    best = max(windows[:_EMBEDDED_MAX], key=lambda w: w.covered)
+    if judge_substitution(claim, best.text):
+        return False
+    if best.covered >= 0.75:
+        return True
+    if similarity is None or best.covered < 0.3:
+        return False
+    return max(similarity(claim.text, [w.text for w in windows[:_EMBEDDED_MAX]])) >= 0.55
+
+
+def _commit_says(claim: Claim, sources: Sequence[Source], hits: Sequence[Hit]) -> bool:
+    """Whether the entry of a commit id speaks of the claim's words, not another commit's."""
+    ids = [v for v in claim.values if v.kind == "hash" and not v.negated]
+    words = [w for w in claim.words if w not in ("commit", "hash", "sha")]
+    if len(ids) != 1 or not words:
+        return True
+    best = here = 0.0
+    for hit in hits:
+        source = sources[hit.source]
+        if hit.in_args or not ids[0].text[:7].lower() == source.low[hit.start : hit.start + 7]:
+            continue
+        following = _COMMIT.search(source.low, hit.stop)
+        stop = following.start() if following else len(source.low)
+        here = max(here, sum(_stands(source, w, hit.start, stop) for w in words))
+        best = max(best, sum(_stands(source, w, 0, -1) for w in words))
+    return here >= 0.5 * best
+
+
+def _stands(source: Source, word: str, start: int, stop: int) -> bool:
+    return any(find_stem(source.low, source.text, w, start, stop) >= 0 for w in synonyms(word))
+
+
+def _unmatched(claim: Claim, sources: Sequence[Source]) -> tuple[str, ...]:
+    missing = [
+        m.group() for m in re.finditer(r"[A-Za-z][\w-]+", claim.text)
+        if (w := next((w for w in claim.words if w and m.group().lower().startswith(w[:4])), ""))
+        and _word_weight(w, sources)[0] == 0
+    ]  # fmt: skip
+    return tuple(dict.fromkeys(missing)) or (claim.text,)
+
+
+def _what_is_missing(found: _Found, sources: Sequence[Source]) -> str:
+    shown = ", ".join(f'"{item}"' for item in found.missing[:3])
+    only_args = any(item.lower() in s.args_low for item in found.missing for s in sources)
+    if only_args:
+        return f"{shown} stands only in the call's own arguments, which prove only what was run"
+    return f"the cited entries do not contain {shown}"
+
+
+def _why_nothing(sources: Sequence[Source]) -> str:
+    if any(s.evidence.output.strip() and not s.text.strip() for s in sources):
+        return "the output only echoes the command's own arguments"
+    if all(not s.text.strip() for s in sources):
+        return "the cited output is empty; the call's arguments prove only what was run"
+    return "the cited entries do not speak of this"
+
+
+def _whole(sources: Sequence[Source], agreed: Outcome | None) -> Passage:
+    source = sources[agreed.source if agreed else 0]
+    stop = min(len(source.text), (agreed.stop if agreed else 0) or 200)
+    return Passage(
+        source.evidence.entry, agreed.start if agreed and agreed.start <= stop else 0, stop
+    )
+
+
+def _model_wrote(passages: Sequence[Passage], sources: Sequence[Source], found: _Found) -> bool:
+    entries = {p.entry for p in passages}
+    written = [s.evidence.model_written for s in sources if s.evidence.entry in entries]
+    only_args = bool(found.hits) and all(h.in_args and sources[h.source].writes for h in found.hits)
+    return all(written) or only_args

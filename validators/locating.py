@@ -1,0 +1,324 @@
+"""Where a value of a claim stands in the cited entries, after normalisation.
+
+Numbers compare as numbers (units, durations, rounding), paths and addresses may be joined from
+their parts, quoted text may be wrapped differently. A value inside a longer number or identifier
+is not found: "60" is not in "600".
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from keepthread.validators.sources import Source
+from keepthread.validators.values import NUMBER_WORDS, UNITS, Value
+
+
+class Hit(NamedTuple):
+    """A place in ``sources[source]``: of its output, or of its arguments."""
+
+    source: int
+    start: int
+    stop: int
+    in_args: bool = False
+
+
+_TIME_KEY: Final = re.compile(
+    r"(?i)time|ttl|interval|delay|limit|wait|expir|max_?age|duration|period|grace|backoff|elapsed"
+    r"|deadline|sleep|second|minute|hour|lifetime|poll|refresh|retention|real|took|age"
+)
+_KEY_UNIT: Final = (
+    (re.compile(r"(?i)(?:_|\b)(?:ms|millis\w*|milliseconds?)\b|Ms\b|Millis"), 1e-3),
+    (re.compile(r"(?i)min(?:ute)?s?\b"), 60.0),
+    (re.compile(r"(?i)hours?\b"), 3600.0),
+    (re.compile(r"(?i)days?\b"), 86400.0),
+)
+_COMPOSITE: Final = re.compile(
+    r"(?<![\w.])(?:(\d+)h(?:ours?|rs?)?\s?)?(?:(\d+)m(?:in(?:utes?|s)?)?\s?)?(\d+(?:\.\d+)?)s(?:ec\w*)?(?!\w)"
+)
+_CLOCK: Final = re.compile(r"(?<![\d:.])(?:(\d{1,2}):)?(\d{1,2}):(\d\d(?:\.\d+)?)(?![\d:])")
+_QUANTITY: Final = re.compile(
+    r"(?<![\w.])-?(\d+(?:[,_]\d{3})*(?:\.\d+)?)(?![\d.]*\.\d)\s?([a-zA-Zµ%]+)?"
+)
+_QUANTITIES_MAX: Final = 6000
+_WORD_OF: Final = {number: word for word, number in NUMBER_WORDS.items()}
+
+
+def locate(value: Value, sources: Sequence[Source]) -> list[Hit]:
+    """All places where ``value`` stands, outputs before arguments; empty if it does not occur."""
+    finder = {
+        "number": _find_number,
+        "version": _find_version,
+        "path": _find_path,
+        "url": _find_url,
+        "hash": _find_hash,
+    }.get(value.kind, _find_text)
+    hits = [Hit(n, *span) for n, source in enumerate(sources) for span in finder(value, source)]
+    return sorted(hits, key=lambda hit: hit.in_args)
+
+
+Span = tuple[int, int, bool]
+
+
+def _spans(source: Source, needle: str, *, loose: bool = False) -> Iterator[Span]:
+    for in_args in (False, True):
+        for at in source.find(needle, in_args=in_args, loose=loose):
+            yield at, at + len(needle), in_args
+
+
+def _find_text(value: Value, source: Source) -> Iterator[Span]:
+    needle = value.text.lower().removesuffix("()").strip()
+    found = False
+    for span in _spans(source, needle):
+        found = True
+        yield span
+    if found:
+        return
+    pattern = _wrapped(needle)
+    if pattern:
+        for text, in_args in ((source.low, False), (source.args_low, True)):
+            for match in pattern.finditer(text):
+                found = True
+                yield match.start(), match.end(), in_args
+    if not found and value.kind == "code":
+        yield from _find_parts([p for p in re.split(r"\.|::|->|#|\(|\)", needle) if p], source)
+
+
+def _wrapped(needle: str) -> re.Pattern[str] | None:
+    """The same tokens with other white space, quotes, or ``=`` for ``:``; "..." skips some text."""
+    tokens = re.findall(r"\w+|\.\.\.|…|[=:]+|[^\w\s]", needle)
+    if not tokens or (len(tokens) == 1 and tokens[0].isalnum()):
+        return None
+    parts = []
+    for token in tokens[:80]:
+        if token in ("...", "…"):
+            parts.append(r"[^\n]{0,200}?")
+        elif token in "\"'`":
+            parts.append(r"[\"'`]?")
+        elif token in (":", "="):
+            parts.append(r"[\"']?\s?[=:]{1,2}\s?[\"']?")
+        else:
+            parts.append(re.escape(token))
+    return re.compile(r"(?<![\w])" * tokens[0][0].isalnum() + r"\s*".join(parts)
+                      + r"(?![\w]|-\w)" * tokens[-1][-1].isalnum())  # fmt: skip
+
+
+def _find_parts(parts: list[str], source: Source) -> Iterator[Span]:
+    """``Class.method`` from its class line and its def line; the last part must be in output."""
+    if len(parts) < 2:
+        return
+    for part in parts[:-1]:
+        if not (source.find(part) or source.find(part, in_args=True)):
+            return
+    for at in source.find(parts[-1])[:8]:
+        yield at, at + len(parts[-1]), False
+
+
+def _find_path(value: Value, source: Source) -> Iterator[Span]:
+    path = value.text.lower().strip("`").removeprefix("./").rstrip("/")
+    found = False
+    for span in _spans(source, path):
+        found = True
+        yield span
+    if found or not path:
+        return
+    *folders, base = [part for part in path.split("/") if part and part not in ("~", ".", "..")]
+    hits = list(_spans(source, base))
+    around = source.low + "\n" + source.args_low
+    if hits and folders and all(_stands_in(around, folder) for folder in folders[-3:]):
+        yield from hits[:8]
+
+
+def _stands_in(text: str, part: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(part)}(?![\w-])", text) is not None
+
+
+def _find_url(value: Value, source: Source) -> Iterator[Span]:
+    url = value.text.lower().rstrip("/.")
+    bare = url.split("://", 1)[-1]
+    for needle in (url, bare):
+        hits = list(_spans(source, needle))
+        if hits:
+            yield from hits
+            return
+
+
+def locate_joined(value: Value, sources: Sequence[Source]) -> list[Hit]:
+    """A URL or path whose parts stand in different entries: host in one, base path in another."""
+    if value.kind not in ("url", "path", "code"):
+        return []
+    text = value.text.lower().split("://", 1)[-1].rstrip("/")
+    head, _, tail = text.partition("/") if value.kind == "url" else text.rpartition("/")
+    if value.kind == "code":
+        head, _, tail = text.removesuffix("()").rpartition(".")
+    if not head or not tail:
+        return []
+    hits = []
+    for part in (head, tail):
+        places = [
+            Hit(n, *span) for n, source in enumerate(sources) for span in _spans(source, part)
+        ]
+        if not any(not hit.in_args for hit in places):
+            return []
+        hits += [hit for hit in places if not hit.in_args][:4]
+    return hits
+
+
+def _find_hash(value: Value, source: Source) -> Iterator[Span]:
+    claimed = value.text.lower()
+    for low, in_args in ((source.low, False), (source.args_low, True)):
+        at, tries = low.find(claimed[:7]), 0
+        while at >= 0 and tries < 32:
+            stop = at
+            while stop < len(low) and low[stop] in "0123456789abcdef":
+                stop += 1
+            run = low[at:stop]
+            whole = (at == 0 or not low[at - 1].isalnum()) and (
+                stop == len(low) or not low[stop].isalnum()
+            )
+            if whole and (run.startswith(claimed) or claimed.startswith(run)):
+                yield at, stop, in_args
+            at, tries = low.find(claimed[:7], at + 1), tries + 1
+
+
+def _find_version(value: Value, source: Source) -> Iterator[Span]:
+    yield from _find_digits(value.text.lower(), source, version=True)
+
+
+def _find_digits(digits: str, source: Source, *, version: bool) -> Iterator[Span]:
+    for low, in_args in ((source.low, False), (source.args_low, True)):
+        at, hits = low.find(digits), 0
+        while at >= 0 and hits < 64:
+            if _whole_number(low, at, at + len(digits), version=version):
+                hits += 1
+                yield at, at + len(digits), in_args
+            at = low.find(digits, at + 1)
+
+
+def _whole_number(low: str, start: int, stop: int, *, version: bool) -> bool:
+    before, two_before = low[start - 1 : start], low[max(0, start - 2) : start - 1]
+    after, beyond = low[stop : stop + 1], low[stop + 1 : stop + 2]
+    dotted = version or "." in low[start:stop]
+    if before.isdigit() or after.isdigit() or before == "_":
+        return False
+    if before.isalpha() and not (dotted or before == "v"):
+        return False
+    if before in (".", ",") and two_before.isdigit():
+        return False
+    if before == ":" and two_before.isdigit() and stop - start == 2:
+        return False
+    if after == "." and beyond.isdigit():
+        # "Python 3.11" is said of 3.11.4, but 3 is not said of 3.11
+        return (
+            dotted and low[start:stop].count(".") == 1 and low[stop + 1 : stop + 5].count(".") == 0
+        )
+    if after == "," and low[stop + 1 : stop + 4].isdigit():
+        return False
+    return not (
+        after.isalpha() and not re.match(r"[a-zµ%]{1,5}(?![\w])|[hm]\d", low[stop : stop + 7])
+    )
+
+
+def _find_number(value: Value, source: Source) -> Iterator[Span]:
+    number = value.number or 0.0
+    shown = re.sub(r"[,_ ]", "", value.text)
+    if not re.fullmatch(r"-?\d+(?:\.\d+)?", shown):
+        shown = f"{number / value.scale:g}"
+    spellings = {shown, f"{int(float(shown)):,}" if float(shown).is_integer() else shown}
+    word = _WORD_OF.get(int(number / value.scale)) if float(shown).is_integer() else None
+    spans = [span for text in spellings for span in _find_digits(text, source, version=False)]
+    if word:
+        spans += list(_spans(source, word))
+    fitting = [span for span in spans if _unit_agrees(value, source, span)]
+    yield from fitting
+    if not fitting and (value.unit or value.about):
+        yield from _measured(value, source)
+
+
+def _unit_agrees(value: Value, source: Source, span: Span) -> bool:
+    """Whether the number found has the claimed unit, or none where its line may imply it."""
+    if not value.unit:
+        return True
+    low = source.args_low if span[2] else source.low
+    after = re.match(r"[\s-]?([a-zµ%]+)", low[span[1] : span[1] + 16])
+    unit = UNITS.get(after.group(1)) if after else None
+    if unit:
+        return unit == (value.unit, value.scale)
+    line = _line(low, span[0], span[1])
+    if value.unit == "s":
+        return _key_scale(line) in (None, value.scale) and bool(_TIME_KEY.search(line))
+    return value.unit == "B"
+
+
+def _line(text: str, start: int, stop: int) -> str:
+    first = text.rfind("\n", max(0, start - 200), start) + 1
+    last = text.find("\n", stop, stop + 200)
+    return text[max(first, start - 200) : last if last >= 0 else stop + 200]
+
+
+def _key_scale(line: str) -> float | None:
+    return next((scale for pattern, scale in _KEY_UNIT if pattern.search(line)), None)
+
+
+def _measured(value: Value, source: Source) -> Iterator[Span]:
+    """Quantities of the same kind that the claim rounds or converts."""
+    text = source.low
+    if value.unit == "s":
+        for match in _COMPOSITE.finditer(text):
+            hours, minutes, seconds = match.groups()
+            total = int(hours or 0) * 3600 + int(minutes or 0) * 60 + float(seconds)
+            if _agrees(value, total):
+                yield match.start(), match.end(), False
+        for match in _CLOCK.finditer(text):
+            hours, minutes, seconds = match.groups()
+            if _agrees(value, int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds)):
+                yield match.start(), match.end(), False
+    for tries, match in enumerate(_QUANTITY.finditer(text)):
+        if tries > _QUANTITIES_MAX:
+            return
+        number = float(re.sub(r"[,_]", "", match.group(1)))
+        if _quantity_agrees(value, number, match, text):
+            yield match.start(), match.end(), False
+
+
+def _quantity_agrees(value: Value, number: float, match: re.Match[str], text: str) -> bool:
+    unit = UNITS.get(match.group(2) or "")
+    if value.unit:
+        if unit:
+            return unit[0] == value.unit and _agrees(value, number * unit[1], 1024.0)
+        if value.unit == "B" and not match.group(2):
+            return number > 999 and _agrees(value, number, 1024.0)
+        if value.unit != "s" or match.group(2):
+            return False
+        scale = 1.0 if number in (value.number, (value.number or 0) * 1e3) else 0.0
+        if not scale:
+            return False
+        line = _line(text, match.start(), match.end())
+        return bool(_TIME_KEY.search(line)) and abs(number * (_key_scale(line) or (
+            1e-3 if number != value.number else 1.0)) - (value.number or 0)) < 1e-9  # fmt: skip
+    return (unit is None or unit[0] != "%") and _agrees(value, number)
+
+
+def _agrees(value: Value, number: float, base: float = 0.0) -> bool:
+    """Whether a measured ``number`` is what the claim says, at the precision that it says."""
+    claimed = value.number or 0.0
+    digits = re.sub(r"[^\d.]", "", value.text) or "1"
+    decimals = len(digits.partition(".")[2])
+    step = value.scale * 10.0**-decimals
+    if value.about == "over":
+        return claimed < number <= 2 * claimed
+    if value.about == "under":
+        return claimed / 10 <= number < claimed
+    if value.about == "about":
+        zeros = len(digits) - len(digits.rstrip("0")) if not decimals else 0
+        return abs(number - claimed) <= max(0.1 * claimed, 0.5 * step * 10.0**zeros)
+    if abs(number - claimed) < 1e-9 * max(1.0, claimed):
+        return True
+    if base and value.scale >= 1e3:
+        power = {1e3: 1, 1e6: 2, 1e9: 3, 1e12: 4}.get(value.scale, 1)
+        if abs(number / base**power - claimed / value.scale) <= 0.5 * 10.0**-decimals:
+            return True
+    if not value.unit:
+        return False
+    # "12 s" is said of 12.3 s, never of 13 s
+    whole = number / step
+    return not float(whole).is_integer() and round(whole) == round(claimed / step)

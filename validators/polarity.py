@@ -1,0 +1,153 @@
+"""Contraries that can be decided on one passage: negation, opposites, comparison, order."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from keepthread.validators.outcomes import SILENT, Outcome
+from keepthread.validators.sources import Source, find_stem
+from keepthread.validators.values import Claim
+from keepthread.validators.vocabulary import (
+    content_words,
+    is_frame,
+    is_generic,
+    opposites,
+    stem,
+    synonyms,
+)
+
+_ORDER: Final = re.compile(
+    r"(?i)^(.{2,120}?)\b(before|after|prior to|followed by|precedes?|and then|then)\s+(.{2,120})$"
+)
+_STEP: Final = re.compile(r"(?m)^[ \t]*(?:-[ \t]+)?(?:name|run|uses|step|\d+[.)]|-)[: \t].*$")
+_NEGATOR: Final = re.compile(r"(?i)\b(?:not|never|no longer|cannot|without|[a-z]+n['’]t)\b")
+_AT_LEAST: Final = re.compile(
+    r"(?i)>=|≥|at least|or newer|or later|or higher|minimum|and above|newer than"
+)
+_AT_MOST: Final = re.compile(
+    r"(?i)<=|≤|at most|or older|or lower|maximum|and below|up to|no more than"
+)
+
+
+def judge_order(claim: Claim, sources: Sequence[Source]) -> Outcome:
+    """ "A before B": the order in which both stand among the steps of one entry."""
+    match = _ORDER.match(claim.text.strip().rstrip("."))
+    if not match or len(claim.text) > 140:
+        return SILENT
+    first, link, second = match.groups()
+    if link.lower() == "after":
+        first, second = second, first
+    ahead = {w for w in map(stem, content_words(first)) if not is_frame(w)}
+    behind = {w for w in map(stem, content_words(second)) if not is_frame(w)}
+    ahead, behind = ahead - behind, behind - ahead
+    for n, source in enumerate(sources):
+        steps = [m.span() for m in _STEP.finditer(source.text)]
+        if len(steps) < 2:
+            continue
+        one = _first_step(source, steps, ahead)
+        two = _first_step(source, steps, behind)
+        if one is None or two is None or one == two:
+            continue
+        if one < two:
+            return Outcome("agrees", "", n, steps[one][0], steps[two][1])
+        return Outcome("contradicts", "the cited steps stand in the other order", n)
+    return SILENT
+
+
+def _first_step(source: Source, steps: Sequence[tuple[int, int]], words: set[str]) -> int | None:
+    for n, (start, stop) in enumerate(steps):
+        if any(find_stem(source.low, source.text, w, start, stop) >= 0 for w in words):
+            return n
+    return None
+
+
+def judge_polarity(claim: Claim, passage: str) -> str:
+    """Why the passage says the contrary of the claim, or "" where it does not, or cannot be told.
+
+    Only the one line that shares most words with the claim is compared.
+    """
+    line = max(passage.splitlines() or [""], key=lambda text: _shared(claim, text))
+    share = _shared(claim, line)
+    if not line.strip() or share < 0.5:
+        return ""
+    against = _opposite_word(claim, line) or _comparison(claim.text, line)
+    if against:
+        return against
+    if share >= 0.6 and len(line) < 300:
+        return _negation(claim, line)
+    return ""
+
+
+def _shared(claim: Claim, line: str) -> float:
+    low = line.lower()
+    stems = {stem(w) for w in content_words(line)}
+    wanted = (
+        list(claim.words)
+        + [n.lower() for n in claim.names]
+        + [v.text.lower() for v in claim.values]
+    )
+    if not wanted:
+        return 0.0
+    return sum(
+        w in stems or bool(synonyms(w) & stems) or (len(w) > 2 and w in low) for w in wanted
+    ) / len(wanted)
+
+
+def _opposite_word(claim: Claim, line: str) -> str:
+    said = {stem(w): w for w in re.findall(r"[a-z]+", claim.text.lower())}
+    shown = {stem(w): w for w in re.findall(r"[a-z]+", line.lower())}
+    if bool(_NEGATOR.search(claim.text)) != bool(_NEGATOR.search(line)):
+        return ""
+    for stemmed, word in said.items():
+        contrary = opposites(stemmed) & shown.keys()
+        if contrary and not synonyms(stemmed) & shown.keys() and not contrary & said.keys():
+            return f'the cited entry says "{shown[sorted(contrary)[0]]}", not "{word}"'
+    return ""
+
+
+def judge_substitution(claim: Claim, passage: str) -> str:
+    """Why another thing stands in the claim's place: "search team" where it says "platform team"."""
+    said = [stem(w) for w in content_words(claim.text)]
+    shown = [stem(w) for w in content_words(passage)]
+    have = set(shown)
+    pairs = {(b, a) for a, b in zip(shown, shown[1:], strict=False)}
+    for first, second in zip(said, said[1:], strict=False):
+        if second not in have or synonyms(first) & have or is_frame(first) or is_frame(second):
+            continue
+        instead = [a for b, a in pairs if b == second and a not in said and not is_frame(a)]
+        if instead and not is_generic(second):
+            return "the cited entry says it of something else"
+    return ""
+
+
+def _comparison(claim: str, line: str) -> str:
+    if _AT_LEAST.search(claim) and _AT_MOST.search(line) and not _AT_LEAST.search(line):
+        return "the cited entry gives an upper bound, not a lower one"
+    if _AT_MOST.search(claim) and _AT_LEAST.search(line) and not _AT_MOST.search(line):
+        return "the cited entry gives a lower bound, not an upper one"
+    return ""
+
+
+def _negation(claim: Claim, line: str) -> str:
+    said, shown = _denied(claim.text), _denied(line)
+    have, want = (
+        {stem(w) for w in content_words(line)},
+        {stem(w) for w in content_words(claim.text)},
+    )
+    for word in said & have:
+        if word not in shown and not _NEGATOR.search(line):
+            return "the cited entry affirms what the claim denies"
+    for word in shown & want:
+        if word not in said and not _NEGATOR.search(claim.text):
+            return "the cited entry denies what the claim affirms"
+    return ""
+
+
+def _denied(text: str) -> set[str]:
+    """Stems of the first content word after each negation."""
+    denied = set()
+    for match in _NEGATOR.finditer(text):
+        following = content_words(text[match.end() : match.end() + 40])
+        if following:
+            denied.add(stem(following[0]))
+    return denied

@@ -1,0 +1,191 @@
+"""Cited entries prepared for search: echoes and questions blanked out, offsets kept.
+
+A call's own arguments prove only what was run or searched. Output that repeats them (``echo``,
+``printf``, a here-document, a printed literal, the terminal's echo of the command) is blanked,
+so that nothing can be found in it.
+"""
+
+import json
+import re
+from typing import Final
+
+from keepthread.validators.evidence import Evidence
+from keepthread.validators.vocabulary import surface_forms
+
+SCAN_CHARS_MAX: Final = 400_000  # of one entry's output
+_HITS_MAX: Final = 64
+
+_WRITER: Final = re.compile(
+    r"(?i)^(?:write|edit|multi_?edit|notebook_?edit|create_?file|apply_?patch|str_replace\w*|"
+    r"write_?file|edit_?file|insert|replace)$"
+)
+_SEARCHER: Final = re.compile(r"(?i)^(?:grep|glob|search\w*|find\w*|list\w*|codebase_search)$")
+_SEARCH_COMMAND: Final = re.compile(
+    r"(?:^|[;&|(\n]|\bxargs |\bexec |\bgit )\s*(?:grep|egrep|fgrep|rg|ag|ack|find|fd|ls|pgrep|locate|which)\b"
+)
+_ECHO: Final = re.compile(r"^\s*(?:\w+=\S*\s+)*(?:echo|printf|print|Write-Output|Write-Host)\b")
+_SCRIPT: Final = re.compile(
+    r"\b(?:python[\d.]*|node|perl|ruby|php|bash|sh|deno|bun)\b[^\n]*?(?:\s-[a-z]*[ce]\b|\s--eval\b|<<)"
+)
+_HEREDOC: Final = re.compile(r"\bcat\b[^\n|]*<<|\btee\b[^\n]*<<")
+_TOKEN: Final = re.compile(r"[^\W_]+")
+_QUESTION: Final = re.compile(
+    r"(?im)(?:^|(?<=[.!?]\s))(?!(?:can|could|would|will)\s+you\b)(?:[^\w\n]{0,4})"
+    r"(?:is|are|was|were|do|does|did|has|have|should|shall|can|could|would|will|may|might|what|which|who|"
+    r"whose|where|when|why|how|if|whether|so)\b[^.!?\n]*(?:[.][^.!?\s][^.!?\n]*)*\?"
+)
+
+
+class Source:
+    """One entry: ``text`` and ``low`` are its output with what proves nothing blanked out."""
+
+    __slots__ = ("arg_values", "args", "args_low", "command", "evidence", "low", "searches", "text",
+                 "writes")  # fmt: skip
+
+    def __init__(self, evidence: Evidence, *, keep_questions: bool = False) -> None:
+        self.evidence = evidence
+        self.arg_values = _arguments(evidence.args)
+        self.args = "\n".join([*self.arg_values.values(), evidence.path])
+        self.args_low = _fold(self.args)
+        self.command = next(
+            (self.arg_values[k] for k in ("command", "cmd", "script", "code", "input")
+             if k in self.arg_values), "")  # fmt: skip
+        self.writes = bool(_WRITER.match(evidence.tool)) and "view" != self.command
+        self.searches = bool(_SEARCHER.match(evidence.tool) or _SEARCH_COMMAND.search(self.command))
+        text = evidence.output[:SCAN_CHARS_MAX]
+        if not self.writes and self.args:
+            text = _without_echo(text, self.command or self.args)
+        if not keep_questions and "?" in text and evidence.kind == "message":
+            text = _QUESTION.sub(lambda m: " " * len(m.group()), text)
+        self.text = text
+        self.low = _fold(text)
+
+    def find(self, needle: str, *, in_args: bool = False, loose: bool = False) -> list[int]:
+        """Offsets where lower-case ``needle`` stands as a whole token."""
+        low = self.args_low if in_args else self.low
+        hits: list[int] = []
+        at = low.find(needle)
+        while at >= 0 and len(hits) < _HITS_MAX:
+            if loose or _bounded(low, at, at + len(needle)):
+                hits.append(at)
+            at = low.find(needle, at + 1)
+        return hits
+
+    def find_word(self, stemmed: str, *, in_args: bool = False) -> int:
+        """First offset of a word with this stem, or -1; parts of identifiers are words too."""
+        low = self.args_low if in_args else self.low
+        original = self.args if in_args else self.text
+        return find_stem(low, original, stemmed)
+
+    def word_places(self, stemmed: str) -> list[int]:
+        """Some offsets in the output of words with this stem, in order."""
+        places: list[int] = []
+        at = self.find_word(stemmed)
+        while at >= 0 and len(places) < 12:
+            places.append(at)
+            at = find_stem(self.low, self.text, stemmed, at + 150)
+        return places
+
+
+def find_stem(low: str, original: str, stemmed: str, start: int = 0, stop: int = -1) -> int:
+    """First offset in ``low[start:stop]`` of a word that reduces to ``stemmed``, or -1."""
+    end = len(low) if stop < 0 else stop
+    best = -1
+    for prefix, check in surface_forms(stemmed):
+        at, tries = low.find(prefix, start, end), 0
+        while at >= 0 and tries < 200 and (best < 0 or at < best):
+            if _word_starts(low, original, at) and check(_word_at(low, original, at)):
+                best = at
+                break
+            at, tries = low.find(prefix, at + 1, end), tries + 1
+    return best
+
+
+def _word_starts(low: str, original: str, at: int) -> bool:
+    if at == 0 or not low[at - 1].isalpha():
+        return True
+    return original[at].isupper() and original[at - 1].islower()
+
+
+def _word_at(low: str, original: str, at: int) -> str:
+    stop = at + 1
+    while stop < len(low) and stop - at < 32 and low[stop].isalpha():
+        if original[stop].isupper() and original[stop - 1].islower():
+            break
+        stop += 1
+    return low[at:stop]
+
+
+def _bounded(low: str, start: int, stop: int) -> bool:
+    """Whether ``low[start:stop]`` is no part of a longer word, flag or number."""
+    first, last = low[start], low[stop - 1]
+    before = low[start - 1] if start else " "
+    after = low[stop] if stop < len(low) else " "
+    beyond = low[stop + 1] if stop + 1 < len(low) else " "
+    if (first.isalnum() or first == "_") and (before.isalnum() or before == "_"):
+        return False
+    if last.isalnum() or last == "_":
+        if after.isalnum() or after == "_":
+            return False
+        if after == "-" and beyond.isalnum():
+            return False
+        if last.isdigit() and after == "." and beyond.isdigit():
+            return False
+    return not (first.isdigit() and before == "." and start > 1 and low[start - 2].isdigit())
+
+
+def _fold(text: str) -> str:
+    low = text.lower()
+    if len(low) != len(text):
+        low = "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
+    return low
+
+
+def _arguments(args: str) -> dict[str, str]:
+    """Argument values as text, by name; unparsable arguments count as one command."""
+    if not args:
+        return {}
+    try:
+        decoded = json.loads(args)
+    except ValueError:
+        return {"command": args}
+    if not isinstance(decoded, dict):
+        return {"command": str(decoded)}
+    return {
+        key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for key, value in decoded.items()
+    }
+
+
+def _without_echo(text: str, command: str) -> str:
+    """Blank the lines of ``text`` that merely repeat ``command``."""
+    said, literal = _echoed_parts(command)
+    lines = {line.strip() for line in command.splitlines() if len(line.strip()) > 3}
+    if not said and not literal and not any(line in text for line in lines):
+        return text
+    kept = []
+    for line in text.splitlines(keepends=True):
+        bare = line.strip().removeprefix("> ").removeprefix("$ ").removeprefix("+ ").strip()
+        if bare and (bare in lines or _repeats(bare, said, literal)):
+            line = "".join(" " if c not in "\r\n" else c for c in line)
+        kept.append(line)
+    return "".join(kept)
+
+
+def _echoed_parts(command: str) -> tuple[frozenset[str], str]:
+    """Tokens that echo-like commands print, and script text whose literals are printed."""
+    said: set[str] = set()
+    literal = ""
+    if _SCRIPT.search(command) or _HEREDOC.search(command):
+        literal = " " + " ".join(_TOKEN.findall(command.replace("\\n", "\n").lower())) + " "
+    for segment in re.split(r"&&|\|\||[;|\n]", command):
+        if _ECHO.match(segment):
+            said.update(_TOKEN.findall(segment.replace("\\n", " ").replace("\\t", " ").lower()))
+    return frozenset(said), literal
+
+
+def _repeats(line: str, said: frozenset[str], literal: str) -> bool:
+    tokens = _TOKEN.findall(line.lower())
+    if not tokens:
+        return False
+    return said.issuperset(tokens) or (bool(literal) and f" {' '.join(tokens)} " in literal)

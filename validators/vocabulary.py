@@ -1,0 +1,186 @@
+"""Words as grounding compares them: stems, synonyms, opposites, and words that say nothing.
+
+The tables are small on purpose. They hold the everyday vocabulary of software work, where the
+same thing has two names ("timeout" and "time limit"); rarer paraphrase is left to embeddings.
+"""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+WORD: Final = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|[A-Za-z]")
+
+_STOP: Final = frozenset(
+    """
+    a about above across actually after all almost along already also although always am among an
+    and another any anything are around as at away back basically be because been before being
+    below between both but by can cannot clearly could currently did do does doing done down during
+    each either else ensure entire etc even ever every everything exactly few finally first for from
+    full further given gives giving got had has have having he hence her here him his how however i
+    if in indeed inside instead into is it its itself just kind last least less lets like likely
+    many may maybe me might more most much must my namely near need needed needs neither never new
+    next no none nor not nothing now of off often on once one only onto or other others otherwise
+    our out outside over own part per please quite rather really same second see seem seems several
+    shall she should since so some someone something somewhere soon still such than that the their
+    them then there therefore these they this those though through thus to together too toward
+    under unless until up upon us use used uses using usually very via was way we well were what
+    when where whereas whether which while who whole whom whose why will with within without would
+    yes yet you your
+    """.split()
+)
+
+# Frame words: they say that something is said, not what. They neither support nor weaken.
+_FRAME: Final = frozenset(
+    """
+    appear call called came come comes contain contained containing contains correspond define
+    defined defines definition describe described describes exist existing exists file files find
+    finds found get gets happen happens hold holds include included includes including item know
+    known list listed lists locate located look looks made make makes mean means mention mentions
+    name named names note observed occur occurs output outputs place placed point points present
+    print printed prints project read reads report reported reports result results return returned
+    returns said say says set sets setting settings show showed showing shown shows state stated
+    states take takes text thing told type value values work works user users says repository repo
+    codebase current line lines command code function method class run runs running ran execute
+    executed time times takes section entry turned asked asks ask wants want
+    """.split()
+)
+
+_IRREGULAR: Final = {
+    "ran": "run", "took": "take", "taken": "take", "built": "build", "wrote": "write",
+    "written": "write", "found": "find", "made": "make", "gave": "give", "given": "give",
+    "kept": "keep", "sent": "send", "threw": "throw", "thrown": "throw", "broke": "break",
+    "broken": "break", "began": "begin", "chose": "choose", "chosen": "choose", "held": "hold",
+    "went": "go", "gone": "go", "left": "leave", "lost": "lose", "met": "meet", "shown": "show",
+    "said": "say", "told": "tell", "saw": "see", "seen": "see", "hid": "hide", "hidden": "hide",
+    "caught": "catch", "brought": "bring", "bound": "bind", "indices": "index", "argument": "arg",
+    "arguments": "arg", "parameter": "param", "parameters": "param", "directory": "dir",
+    "directories": "dir", "configuration": "config", "dependencies": "depend",
+    "dependency": "depend", "repository": "repo", "environment": "env", "database": "db",
+    "documentation": "doc", "documents": "doc", "maximum": "max", "minimum": "min",
+    "authentication": "auth", "production": "prod", "development": "dev", "message": "msg",
+    "temporary": "tmp", "synchronous": "sync", "asynchronous": "async", "statistics": "stats",
+    "failure": "fail", "failures": "fail", "success": "succeed", "successful": "succeed",
+    "successfully": "succeed", "owner": "own", "owned": "own", "owns": "own",
+    "initialization": "init", "initialize": "init", "initialise": "init", "versions": "version",
+    "properties": "property", "vulnerabilities": "vulnerability",
+}  # fmt: skip
+
+_GROUPS: Final = (
+    "timeout limit deadline", "small tiny little short minimal", "build compile make",
+    "error exception fail", "arg param option flag keyword", "remove delete drop strip",
+    "add create introduce insert", "import require depend", "execute invoke start launch",
+    "folder dir", "own responsible maintain belong", "prefer like want keep favour favor",
+    "revert undo rollback restore", "large big huge", "fast quick", "stop exit quit terminate end",
+    "module package library", "fix solve repair resolve", "check verify validate assert",
+    "test spec", "break crash", "raise throw", "version release", "change modify edit update",
+    "ask request instruct", "intermittent flaky", "skip ignore omit exclude", "host server",
+    "forbid disallow prohibit never", "display show print", "number count amount total",
+    "url address endpoint", "retry attempt", "pass succeed ok green", "branch checkout",
+    "allow permit accept", "generate gen produce", "doc docstring", "install add",
+    "parent base super", "subclass inherit derive extend", "format style", "job step stage",
+    "before prior", "password credential", "log record", "wait sleep delay", "cache memoize",
+    "deploy ship", "copy duplicate", "empty blank none", "equal same identical match",
+    "needed require mandatory", "optional", "send post", "fetch get retrieve download", "regex rgx pattern",
+    "func function method", "migrate migration", "pool pooling",
+)  # fmt: skip
+
+_OPPOSITES: Final = (
+    ("enable", "disable"), ("enabled", "disabled"), ("true", "false"), ("on", "off"),
+    ("allow", "deny"), ("allowed", "denied"), ("allowed", "forbidden"), ("required", "optional"),
+    ("ascending", "descending"), ("public", "private"), ("increase", "decrease"),
+    ("increased", "decreased"), ("always", "never"), ("success", "failure"), ("online", "offline"),
+    ("readonly", "writable"), ("valid", "invalid"), ("supported", "unsupported"),
+    ("sync", "async"), ("open", "closed"), ("added", "removed"), ("adds", "removes"),
+    ("include", "exclude"), ("includes", "excludes"), ("included", "excluded"),
+    ("sensitive", "insensitive"), ("mutable", "immutable"), ("minimum", "maximum"),
+    ("min", "max"), ("upgrade", "downgrade"), ("upgraded", "downgraded"), ("healthy", "unhealthy"),
+    ("yes", "no"), ("client", "server"), ("ahead", "behind"), ("up", "down"),
+    ("passed", "failed"), ("passes", "fails"), ("installed", "missing"), ("lower", "upper"),
+    ("lowercase", "uppercase"), ("before", "after"), ("tabs", "spaces"), ("more", "less"),
+    ("like", "dislike"), ("small", "large"), ("fast", "slow"),
+    ("first", "last"), ("oldest", "newest"), ("old", "new"), ("short", "long"), ("signed", "unsigned"), ("known", "unknown"),
+)  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def stem(word: str) -> str:
+    """Reduce an English word to a form that its inflections share ("retries" -> "retri")."""
+    word = word.lower()
+    word = _IRREGULAR.get(word, word)
+    if len(word) <= 3:
+        return word
+    for suffix, kept in (("sses", "ss"), ("ies", "y"), ("ied", "y")):
+        if word.endswith(suffix):
+            word = word[: -len(suffix)] + kept
+            break
+    else:
+        if word.endswith(("xes", "zes", "ches", "shes")):
+            word = word[:-2]
+        elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+            word = word[:-1]
+    word = _IRREGULAR.get(word, word)
+    for suffix in ("ing", "ed", "ation", "ion", "ment", "able", "ly", "er", "or"):
+        rest = word[: -len(suffix)]
+        if word.endswith(suffix) and len(rest) >= 3 and any(v in rest for v in "aeiouy"):
+            if suffix in ("er", "or", "ion", "able") and len(rest) < 4:
+                continue
+            word = rest[:-1] if rest[-1] == rest[-2] and rest[-1] not in "sl" else rest
+            break
+    word = word.removesuffix("e").removesuffix("at") if len(word) > 4 else word
+    return word[:-1] + "i" if word.endswith("y") and len(word) > 3 else word
+
+
+_SYNONYMS: Final[dict[str, frozenset[str]]] = {}
+for _group in _GROUPS:
+    _stems = frozenset(stem(_word) for _word in _group.split())
+    for _stem in _stems:
+        _SYNONYMS[_stem] = _SYNONYMS.get(_stem, frozenset()) | _stems
+
+_FRAME_STEMS: Final = frozenset(stem(word) for word in _FRAME)
+_OPPOSITE: Final[dict[str, frozenset[str]]] = {}
+for _a, _b in _OPPOSITES:
+    for _one, _other in ((stem(_a), stem(_b)), (stem(_b), stem(_a))):
+        for _stem in _SYNONYMS.get(_one, frozenset()) | {_one}:
+            _OPPOSITE[_stem] = _OPPOSITE.get(_stem, frozenset()) | {_other}
+            _OPPOSITE[_stem] |= _SYNONYMS.get(_other, frozenset())
+
+
+def synonyms(stemmed: str) -> frozenset[str]:
+    """Stems that may stand for ``stemmed``, itself included."""
+    return _SYNONYMS.get(stemmed, frozenset()) | {stemmed}
+
+
+def opposites(stemmed: str) -> frozenset[str]:
+    """Stems that say the contrary of ``stemmed``; empty for most words."""
+    return _OPPOSITE.get(stemmed, frozenset())
+
+
+def is_generic(stemmed: str) -> bool:
+    """Whether a stem is everyday vocabulary of software work, naming nothing in particular."""
+    return stemmed in _SYNONYMS or stemmed in _FRAME_STEMS
+
+
+def content_words(text: str) -> list[str]:
+    """Words of ``text`` that carry meaning, in order, camelCase and snake_case split."""
+    return [w for w in WORD.findall(text) if len(w) > 1 and w.lower() not in _STOP]
+
+
+def is_frame(stemmed: str) -> bool:
+    """Whether a stem only says that something is said or done ("shows", "file", "run")."""
+    return stemmed in _FRAME_STEMS
+
+
+_SURFACES: Final[dict[str, tuple[str, ...]]] = {}
+for _word in _IRREGULAR:
+    _SURFACES[stem(_word)] = (*_SURFACES.get(stem(_word), ()), _word)
+
+
+def surface_forms(stemmed: str) -> tuple[tuple[str, Callable[[str], bool]], ...]:
+    """Prefixes to look for, each with the test that a whole word must pass, for one stem."""
+
+    def same_stem(word: str) -> bool:
+        return stem(word) == stemmed
+
+    own = stemmed[:-1] if stemmed.endswith("i") and len(stemmed) > 3 else stemmed
+    return tuple((p, same_stem) for p in (own, *_SURFACES.get(stemmed, ())))
