@@ -1,0 +1,258 @@
+"""Two clauses side by side: what they share, what replaces what, and which of it conflicts."""
+
+from typing import Final, NamedTuple
+
+from keepthread.validators.judges import lexicon
+from keepthread.validators.judges.reading import Clause, Token
+
+TOLERANCE: Final = 0.08
+"""How far apart two measures of one thing may be when one is given as "about"."""
+
+
+class Gap(NamedTuple):
+    """Tokens of the old and the new clause that stand in one place; ``start`` is the old place."""
+
+    old: tuple[Token, ...]
+    new: tuple[Token, ...]
+    start_old: int
+    start_new: int
+
+
+class Alignment(NamedTuple):
+    """Weights of what two clauses share and do not share, and the pairs that cannot both hold."""
+
+    shared: float
+    old_only: float
+    new_only: float
+    topic: float  # shared weight without light words, numbers and dates
+    gaps: tuple[Gap, ...]
+    reordered: int
+    values: tuple[tuple[Token, Token], ...]
+    opposites: tuple[tuple[Token, Token], ...]
+    contrasts: tuple[tuple[Token, Token], ...]
+    left_old: tuple[Token, ...]
+    left_new: tuple[Token, ...]
+
+    @property
+    def cover_old(self) -> float:
+        """Share of the old clause that the new one repeats (0..1)."""
+        return self.shared / max(self.shared + self.old_only, 0.01)
+
+    @property
+    def cover_new(self) -> float:
+        """Share of the new clause that the old one already said (0..1)."""
+        return self.shared / max(self.shared + self.new_only, 0.01)
+
+
+def align(old: Clause, new: Clause) -> Alignment:
+    """Align by longest common subsequence, then match what was only moved or spelled otherwise."""
+    pairs = _common(old.tokens, new.tokens)
+    gaps = _gaps(old.tokens, new.tokens, pairs)
+    left_old = {place for place in range(len(old.tokens))} - {first for first, _ in pairs}
+    left_new = {place for place in range(len(new.tokens))} - {second for _, second in pairs}
+    moved = _moved(old.tokens, new.tokens, left_old, left_new)
+    matched = [*pairs, *moved]
+    left_old -= {first for first, _ in moved}
+    left_new -= {second for _, second in moved}
+    rest_old = tuple(old.tokens[place] for place in sorted(left_old))
+    rest_new = tuple(new.tokens[place] for place in sorted(left_new))
+    kept = tuple(
+        gap for gap in (_without(gap, left_old, left_new) for gap in gaps) if gap.old or gap.new
+    )
+    shared = [old.tokens[first] for first, _ in matched]
+    topic = sum(t.weight for t in shared if t.weight > 0.5 and t.kind not in ("number", "date"))
+    return Alignment(
+        shared=sum(token.weight for token in shared),
+        old_only=sum(token.weight for token in rest_old),
+        new_only=sum(token.weight for token in rest_new),
+        topic=topic,
+        gaps=kept,
+        reordered=len(moved),
+        values=_value_conflicts(kept, rest_old, rest_new, topic),
+        opposites=_opposites(rest_old, rest_new),
+        contrasts=_contrasts(rest_old, rest_new),
+        left_old=rest_old,
+        left_new=rest_new,
+    )
+
+
+def _common(old: tuple[Token, ...], new: tuple[Token, ...]) -> list[tuple[int, int]]:
+    """Places of a longest common subsequence of keys."""
+    start = 0
+    while start < min(len(old), len(new)) and old[start].key == new[start].key:
+        start += 1
+    pairs = [(place, place) for place in range(start)]
+    rows, columns = len(old) - start, len(new) - start
+    table = [[0] * (columns + 1) for _ in range(rows + 1)]
+    for row in range(rows - 1, -1, -1):
+        key, below, line = old[start + row].key, table[row + 1], table[row]
+        for column in range(columns - 1, -1, -1):
+            if key == new[start + column].key:
+                line[column] = below[column + 1] + 1
+            else:
+                line[column] = max(below[column], line[column + 1])
+    row = column = 0
+    while row < rows and column < columns:
+        if old[start + row].key == new[start + column].key:
+            pairs.append((start + row, start + column))
+            row, column = row + 1, column + 1
+        elif table[row + 1][column] >= table[row][column + 1]:
+            row += 1
+        else:
+            column += 1
+    return pairs
+
+
+def _gaps(
+    old: tuple[Token, ...], new: tuple[Token, ...], pairs: list[tuple[int, int]]
+) -> list[Gap]:
+    gaps: list[Gap] = []
+    before = (-1, -1)
+    for after in [*pairs, (len(old), len(new))]:
+        start_old, start_new = before[0] + 1, before[1] + 1
+        if start_old < after[0] or start_new < after[1]:
+            gap = Gap(old[start_old : after[0]], new[start_new : after[1]], start_old, start_new)
+            gaps.append(gap)
+        before = after
+    return gaps
+
+
+def _without(gap: Gap, left_old: set[int], left_new: set[int]) -> Gap:
+    """The gap without the tokens that were matched elsewhere."""
+    return Gap(
+        tuple(t for place, t in enumerate(gap.old, gap.start_old) if place in left_old),
+        tuple(t for place, t in enumerate(gap.new, gap.start_new) if place in left_new),
+        gap.start_old,
+        gap.start_new,
+    )
+
+
+def _moved(
+    old: tuple[Token, ...], new: tuple[Token, ...], left_old: set[int], left_new: set[int]
+) -> list[tuple[int, int]]:
+    """Match left-over tokens wherever they stand: the same key, or the same word misspelled."""
+    found: list[tuple[int, int]] = []
+    free = sorted(left_new)
+    for first in sorted(left_old):
+        for second in free:
+            if old[first].key == new[second].key or _alike(old[first], new[second]):
+                found.append((first, second))
+                free.remove(second)
+                break
+    return found
+
+
+def _alike(old: Token, new: Token) -> bool:
+    """One word in two forms or spellings, or one measure rounded differently."""
+    if old.kind == "number" and new.kind == "number":
+        return same_value(old, new)
+    if "number" in (old.kind, new.kind) or "code" in (old.kind, new.kind):
+        return old.text.strip("`").lower() == new.text.strip("`").lower()
+    first, second = old.key, new.key
+    if min(len(first), len(second)) < 5 or opposite(first, second):
+        return False
+    common = 0
+    for one, two in zip(first, second, strict=False):
+        if one != two:
+            break
+        common += 1
+    longest = max(len(first), len(second))
+    if common >= 5 and longest - common <= 4 and min(len(first), len(second)) - common <= 1:
+        return old.kind != "version"
+    if old.kind != "word" or longest <= 5:
+        return False
+    return _one_edit(first, second) or _inserted(first, second, common)
+
+
+def _inserted(first: str, second: str, common: int) -> bool:
+    """One or two letters are missing inside a longer word ("documention")."""
+    short, long = sorted((first, second), key=len)
+    missing = len(long) - len(short)
+    return 2 < common < len(short) > 7 and missing <= 2 and long.endswith(short[common:])
+
+
+def _one_edit(first: str, second: str) -> bool:
+    """Whether one insertion, deletion, substitution or swap leads from one word to the other."""
+    if first[0] != second[0] or abs(len(first) - len(second)) > 1:
+        return False
+    start = 0
+    while start < min(len(first), len(second)) and first[start] == second[start]:
+        start += 1
+    rests = first[start:], second[start:]
+    return (
+        rests[0][1:] == rests[1][1:]
+        or rests[0][1:] == rests[1]
+        or rests[0] == rests[1][1:]
+        or (rests[0][:2] == rests[1][:2][::-1] and rests[0][2:] == rests[1][2:])
+    )
+
+
+def same_value(old: Token, new: Token) -> bool:
+    """Whether two numbers measure the same, roundings of "about" allowed for."""
+    if old.dimension != new.dimension:
+        return False
+    slack = TOLERANCE if old.rough or new.rough else 1e-6
+    return abs(old.value - new.value) <= slack * max(abs(old.value), abs(new.value))
+
+
+def _value_conflicts(
+    gaps: tuple[Gap, ...],
+    rest_old: tuple[Token, ...],
+    rest_new: tuple[Token, ...],
+    topic: float,
+) -> tuple[tuple[Token, Token], ...]:
+    """Numbers and versions that measure one thing in both clauses and differ."""
+    found: list[tuple[Token, Token]] = []
+    for gap in gaps:
+        if len(gap.old) <= 3 and len(gap.new) <= 3:
+            for one in gap.old:
+                found += [(one, two) for two in gap.new if _comparable_in_place(one, two)]
+    for one in rest_old:
+        for two in rest_new:
+            if one.kind == two.kind == "score" and topic >= 1.0:
+                found.append((one, two))
+            if one.kind == two.kind == "number" and one.dimension == two.dimension:
+                if set(one.near) & set(two.near) or (one.dimension and topic >= 2.0):
+                    found.append((one, two))
+    return tuple(pair for pair in dict.fromkeys(found) if not _extends(pair[0].text, pair[1].text))
+
+
+def _comparable_in_place(old: Token, new: Token) -> bool:
+    if old.kind == new.kind == "number":
+        return old.dimension == new.dimension and not same_value(old, new)
+    if old.kind != new.kind or old.kind not in ("version", "score"):
+        whole = old if old.kind == "number" else new
+        if {old.kind, new.kind} != {"number", "version"} or whole.dimension:
+            return False
+    return old.key != new.key
+
+
+def _extends(old: str, new: str) -> bool:
+    """A longer version says the shorter one more exactly: 3 and 3.11 agree."""
+    short, long = sorted((old.lower().lstrip("v"), new.lower().lstrip("v")), key=len)
+    return long.startswith(short + ".")
+
+
+def opposite(first: str, second: str) -> bool:
+    """Whether two keys cannot both hold of one thing."""
+    if first == second:
+        return False
+    return second in lexicon.OPPOSITES.get(first, ()) or _prefixed(first, second)
+
+
+def _prefixed(first: str, second: str) -> bool:
+    short, long = sorted((first, second), key=len)
+    return len(short) > 3 and long.removesuffix(short).rstrip("-") in _REVERSING
+
+
+_REVERSING: Final = frozenset({"un", "in", "im", "non", "dis", "ir", "de", "anti"})
+
+
+def _opposites(old: tuple[Token, ...], new: tuple[Token, ...]) -> tuple[tuple[Token, Token], ...]:
+    return tuple((one, two) for one in old for two in new if opposite(one.key, two.key))
+
+
+def _contrasts(old: tuple[Token, ...], new: tuple[Token, ...]) -> tuple[tuple[Token, Token], ...]:
+    return tuple(
+        (one, two) for one in old for two in new if two.key in lexicon.CONTRASTS.get(one.key, ())
+    )
