@@ -46,10 +46,12 @@ def reference(model_folder: Path) -> Embedder:
     return load_embedder(str(model_folder))
 
 
+def vector(blob: bytes) -> tuple[float, ...]:
+    return struct.unpack(f"<{len(blob) // 4}f", blob)
+
+
 def cosine(a: bytes, b: bytes) -> float:
-    count = len(a) // 4
-    pairs = zip(struct.unpack(f"<{count}f", a), struct.unpack(f"<{count}f", b), strict=True)
-    return sum(x * y for x, y in pairs)
+    return sum(x * y for x, y in zip(vector(a), vector(b), strict=True))
 
 
 @pytest.mark.parametrize("text", TEXTS)
