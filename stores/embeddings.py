@@ -15,6 +15,7 @@ import importlib
 import logging
 import struct
 import threading
+import zlib
 from collections.abc import Callable, Sequence
 from math import isfinite, sqrt
 from pathlib import Path
@@ -227,7 +228,7 @@ def _checked(path: Path, sha256: str, read: Callable[[Path], bytes]) -> bytes:
     """Read a file once and return its content if it has the published SHA-256."""
     try:
         content = read(path)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise EmbeddingUnavailable(f"{path}: {error}. Reinstall keepthread.") from error
     if hashlib.sha256(content).hexdigest() != sha256:
         raise EmbeddingUnavailable(

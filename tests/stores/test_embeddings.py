@@ -111,6 +111,13 @@ def test_a_tokenizer_that_was_tampered_with_is_refused(tmp_path: Path) -> None:
         OnnxEmbedder(tokenizer=tokenizer)
 
 
+def test_a_tokenizer_that_is_cut_short_is_refused(tmp_path: Path) -> None:
+    tokenizer = tmp_path / "tokenizer.json.gz"
+    tokenizer.write_bytes(TOKENIZER_FILE.read_bytes()[:1_000])
+    with pytest.raises(EmbeddingUnavailable, match="Reinstall keepthread"):
+        OnnxEmbedder(tokenizer=tokenizer)
+
+
 def test_weights_that_are_missing_are_reported_with_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(EmbeddingUnavailable, match="Reinstall keepthread"):
         OnnxEmbedder(weights=tmp_path / "absent.onnx")
