@@ -50,8 +50,9 @@ PATTERN = "|".join(
 LINE_START = re.compile(r"\n(?=[^\s/])")
 
 # A longer prefix can have fewer tokens ("hel" has two, "hello" one): so many tokens
-# beyond the budget are still tried.
+# beyond the budget are still tried, in a line short enough to be counted many times.
 LOOKAHEAD_TOKENS = 4
+LOOKAHEAD_CHARACTERS_MAX = 8_192
 
 
 class TokenizerDataError(Exception):
@@ -89,23 +90,26 @@ class TokenCounter:
         return self._scaled(self._tokens(text))
 
     def cut(self, text: str, max_tokens: int) -> str:
-        """Return the longest prefix of `text`, in whole characters, that counts at most
-        `max_tokens`."""
+        """Return the longest prefix of `text` that counts at most `max_tokens`.
+
+        It is made of whole characters. Where the cut falls more than 8,192 characters
+        into a line it can be a few characters short of the longest.
+        """
         encoding = self._loaded()
         limit = self._limit(max_tokens)
         text = text[: limit * TOKEN_BYTES_MAX]
         tokens = encoding.encode_ordinary(text)
         if len(tokens) <= limit:
             return text
-        certain = _characters(encoding.decode_bytes(tokens[:limit]))
-        longest = _characters(encoding.decode_bytes(tokens[: limit + LOOKAHEAD_TOKENS]))
-        # Only the last lines are counted again and again, not all that precedes them.
-        start = max((m.end() for m in LINE_START.finditer(text, 0, certain)), default=0)
+        end = _characters(encoding.decode_bytes(tokens[:limit]))
+        # Only the last line is counted again and again, not all that precedes it.
+        start = max((m.end() for m in LINE_START.finditer(text, 0, end)), default=0)
+        if end - start <= LOOKAHEAD_CHARACTERS_MAX:
+            end = _characters(encoding.decode_bytes(tokens[: limit + LOOKAHEAD_TOKENS]))
         limit -= self._tokens(text[:start])
-        for end in range(longest, start, -1):
-            if self._tokens(text[start:end]) <= limit:
-                return text[:end]
-        return text[:start]
+        while end > start and self._tokens(text[start:end]) > limit:
+            end -= 1
+        return text[:end]
 
     def _tokens(self, text: str) -> int:
         return len(self._loaded().encode_ordinary(text))
