@@ -1,0 +1,379 @@
+"""Finding and redacting secrets, before anything is stored or indexed.
+
+Every rule has a literal hint that is searched first; its pattern is compiled only when the hint
+occurs, so that a hook pays almost nothing for a clean text. All patterns are bounded: time is
+linear in the text.
+"""
+
+import binascii
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from keepthread.validators import secret_rules as rules
+from keepthread.validators.secret_values import (
+    DOUBTFUL,
+    PASSWORD,
+    REDACTED,
+    TOKEN,
+    compiled,
+    is_placeholder,
+    is_reference,
+    label_strength,
+    looks_issued,
+    looks_like_password,
+    looks_random,
+)
+
+_PEM_MAX = 20_000
+_VALUE_MAX = 2_000
+_BASE64_MAX = 16_000
+_PREFIX_MAX = 32
+_COMMAND_MAX = 300
+
+_MARKER = r"\[redacted:[a-z0-9. ,]{2,48}:[0-9a-f]{8}\]"
+_PEM_BEGIN = r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+_PEM_BODY = r"(?:[A-Za-z0-9+/=\s]|\\[nr]|[\w-]{1,30}: [^\n\\]{0,100}(?=\n|\\n))*"
+_URL_USERINFO = r"://([^\s:/?#@,\"'`<>\[\]\\]{0,200}):([^\s/?#\"'`<>\\]{1,500})@(?=[\w\[$.{%-])"
+_URL_TOKEN = r"(?<=http|ttps)://([A-Za-z0-9_-]{20,200})(?::x-oauth-basic)?@(?=\w)"
+_SCHEME = (
+    r"[\"'`\]]{0,3}[ \t]{0,3}[:=,][ \t]{0,3}(?:b|f|r)?[\"'`]?[ \t]?"
+    r"(?:(?:bearer|basic|token|apikey|api-key|key|digest|negotiate|bot|jwt)[ \t]+)?"
+    r"([^\s\"'`<>\\,;()]{6,4000})"
+)
+_BEARER = r"bearer[ \t]+([\w.~+/=:-]{16,4000})"
+# Every token of rules.SHAPES has such a run, at most _PREFIX_MAX characters after its start.
+_LONG_RUN = r"[A-Za-z0-9_+/-]{15,}={0,2}"
+_AWS_PAIR = r"(?<![\w/+=])(?=[^\s]{0,39}\d)(?=[^\s]{0,39}[a-z])[A-Za-z0-9/+]{40}(?![\w/+=])"
+
+_SEPARATOR = (
+    r"(?:\\{0,3}[\"'`]|\]|\)){0,3}"
+    r"(?P<sep>[ \t]{0,20}:[ \t]{0,3}[A-Za-z_][\w.\[\]| ]{0,30}=[ \t]{0,3}(?=[\"'])"
+    r"|[ \t]{0,20}(?:::|:=|=>|={1,3}|!={1,2}|->|:|\|\|:?|<=|\?=|,)[ \t]{0,8}"
+    r"|(?:\.assign)?\([ \t]{0,3}(?=[\"'])"
+    r"|>|,?\s{1,40}[\"']?value[\"']?[ \t]{0,3}[:=][ \t]{0,3}|,[\"']value[\"']:"
+    r"|[ \t]{1,3}(?:is|was)[ \t]{1,3}|[ \t]{1,4})"
+    r"(?:[@bfru]{1,2}(?=[\"']))?(?P<quote>\\{0,3}[\"'`])?"
+)
+_COMPARED = r"[\"'`]([^\s\"'`\\]{6,150})[\"'`] ?[!=]==? ?$"
+
+
+class Secret(NamedTuple):
+    """``text[start:stop]`` is the value itself, not its label; ``kind`` is short, for people."""
+
+    kind: str
+    start: int
+    stop: int
+
+
+def find_secrets(text: str) -> list[Secret]:
+    """The secrets in ``text``: non-overlapping, in order; linear in its length.
+
+    What :func:`redact` has replaced is not found again.
+    """
+    # One character more would shift every offset after it.
+    lower = text.replace("\u0130", "i").lower()
+    runs = [match.span() for match in compiled(_LONG_RUN).finditer(text)]
+    found = [
+        *_pem_keys(text),
+        *(_shapes(text, runs) if runs else ()),
+        *_infixes(text),
+        *_jwts(text),
+        *_url_credentials(text),
+        *_authorizations(text, lower),
+        *_assignments(text, lower),
+        *_encoded(text, runs),
+    ]
+    return _merged(_outside_markers(text, found) if REDACTED in text else found)
+
+
+def redact(text: str, key: bytes) -> tuple[str, tuple[str, ...]]:
+    """``text`` with each secret as ``[redacted:KIND:hmac8]``, and the kinds found, in order.
+
+    hmac8 is the first 8 hex digits of HMAC-SHA256(key, secret in UTF-8): equal secrets stay
+    recognisable, their values are gone. Redacting twice changes nothing more.
+    """
+    secrets = find_secrets(text)
+    if not secrets:
+        return text, ()
+    import hmac  # noqa: PLC0415  5 ms that a clean text on the hook path does not pay
+
+    parts: list[str] = []
+    end = 0
+    for kind, start, stop in secrets:
+        digest = hmac.digest(key, text[start:stop].encode("utf-8", "surrogatepass"), "sha256")
+        parts += text[end:start], f"{REDACTED}{kind}:{digest.hex()[:8]}]"
+        end = stop
+    return "".join((*parts, text[end:])), tuple(dict.fromkeys(s.kind for s in secrets))
+
+
+def _merged(found: list[Secret]) -> list[Secret]:
+    """Overlapping finds as one: the union of the spans, the kind of the earliest rule."""
+    merged: list[tuple[int, Secret]] = []
+    for rank, secret in sorted(enumerate(found), key=lambda item: item[1].start):
+        if merged and secret.start < merged[-1][1].stop:
+            old_rank, old = merged[-1]
+            kind = old.kind if old_rank < rank else secret.kind
+            span = Secret(kind, old.start, max(old.stop, secret.stop))
+            merged[-1] = (min(old_rank, rank), span)
+        else:
+            merged.append((rank, secret))
+    return [secret for _, secret in merged]
+
+
+def _outside_markers(text: str, found: list[Secret]) -> list[Secret]:
+    """The finds that touch nothing which :func:`redact` wrote."""
+    markers = [match.span() for match in compiled(_MARKER).finditer(text)]
+    stops = [stop for _, stop in markers] + [len(text)]
+    starts = [start for start, _ in markers] + [len(text)]
+    return [s for s in found if s.stop <= starts[bisect_right(stops, s.start)]]
+
+
+def _positions(text: str, hint: str) -> Iterator[int]:
+    position = text.find(hint)
+    while position >= 0:
+        yield position
+        position = text.find(hint, position + 1)
+
+
+def _starts_word(text: str, position: int) -> bool:
+    """Whether a token can begin here: no letter or digit before, escapes aside."""
+    before = text[max(0, position - 12) : position]
+    if not before or not before[-1].isalnum():
+        return True
+    return compiled(r"(?:\\[nrt]|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]*[mK])$").search(before) is not None
+
+
+def _pem_keys(text: str) -> Iterator[Secret]:
+    end = 0
+    for position in _positions(text, "PRIVATE KEY"):
+        begin = compiled(_PEM_BEGIN).search(text, max(end, position - 60), position + 30)
+        if begin is None or begin.start() > position:
+            continue
+        start = begin.end()
+        close = text.find("END ", start, start + _PEM_MAX)
+        dashes = text.rfind("----", start, close) if close > 0 else -1
+        if dashes >= 0:
+            end = dashes - (text[dashes - 1] == "-")
+        else:
+            body = compiled(_PEM_BODY).match(text, start, start + _PEM_MAX)
+            end = body.end() if body else start
+        yield from _trimmed("private key", text, start, end)
+    for position in _positions(text, "Private-Lines:"):
+        lines = compiled(r"Private-Lines: \d+\s+([A-Za-z0-9+/=\s]{20,8000})").match(text, position)
+        if lines:
+            yield from _trimmed("private key", text, *lines.span(1))
+
+
+def _trimmed(kind: str, text: str, start: int, stop: int) -> Iterator[Secret]:
+    """The span without white space (escaped too) around it, unless nothing secret is left."""
+    body = text[start:stop]
+    inner = compiled(r"(?:\s|\\[nr]|[\"',+])*").match(body)
+    offset = inner.end() if inner else 0
+    length = len(body[offset:].rstrip().removesuffix("\\n"))
+    if length >= 16 and REDACTED not in body and "..." not in body:
+        yield Secret(kind, start + offset, start + offset + length)
+
+
+def _shapes(text: str, runs: list[tuple[int, int]]) -> Iterator[Secret]:
+    long_words = "\n".join(text[max(0, start - _PREFIX_MAX) : stop] for start, stop in runs)
+    for kind, prefixes, tail in rules.SHAPES:
+        for prefix in prefixes.split():
+            if prefix not in long_words:
+                continue
+            end = 0
+            for position in _positions(text, prefix):
+                if position < end or not _starts_word(text, position):
+                    continue
+                pattern = compiled(f"{tail}(?![A-Za-z0-9])")
+                match = pattern.match(text, position + len(prefix))
+                if match and looks_issued(match[0]):
+                    end = match.end()
+                    yield Secret(kind, position, end)
+                    if kind == "aws access key":
+                        yield from _aws_pair(text, end)
+
+
+def _aws_pair(text: str, start: int) -> Iterator[Secret]:
+    """The secret key that is written next to an access key id (CSV, tables)."""
+    match = compiled(_AWS_PAIR).search(text, start, start + 200)
+    if match and not is_placeholder(match[0]) and any(map(str.isupper, match[0])):
+        yield Secret("aws secret key", *match.span())
+
+
+def _infixes(text: str) -> Iterator[Secret]:
+    for kind, hint, before, pattern, command in rules.INFIXES:
+        for position in _positions(text, hint):
+            if command and command not in text[max(0, position - _COMMAND_MAX) : position]:
+                continue
+            match = compiled(pattern).search(text, max(0, position - before), position + 500)
+            if match and match.start() <= position:
+                value = match[match.re.groups]
+                if not _is_stand_in(value) and not value.isdigit():
+                    yield Secret(kind, *match.span(match.re.groups))
+
+
+def _jwts(text: str) -> Iterator[Secret]:
+    for position in _positions(text, "eyJ"):
+        if _starts_word(text, position) and text[position - 1 : position] not in (".", "-", "_"):
+            match = compiled(r"([\w-]{10,4000})=*\.([\w-]{4,8000})=*(?:\.[\w.=-]{0,8000})?").match(
+                text, position
+            )
+            if match and _is_json(match[1]):
+                yield Secret("json web token", *match.span())
+
+
+def _is_json(segment: str) -> bool:
+    """Whether a base64url segment holds a JSON object, without the cost of parsing it."""
+    data = _decoded(segment.replace("-", "+").replace("_", "/"))
+    return data.startswith("{") and data.rstrip().endswith("}") and '"' in data
+
+
+def _decoded(base64: str) -> str:
+    """The ASCII text in ``base64``, or ``""``."""
+    try:
+        data = binascii.a2b_base64(base64 + "=" * (-len(base64) % 4), strict_mode=True)
+    except binascii.Error:
+        return ""
+    return data.decode("ascii") if data.isascii() else ""
+
+
+def _url_credentials(text: str) -> Iterator[Secret]:
+    for position in _positions(text, "://"):
+        match = compiled(_URL_USERINFO).match(text, position)
+        if match and not _is_stock_login(match):
+            yield Secret("password in url", *match.span(2))
+        match = compiled(_URL_TOKEN).match(text, position)
+        if match and looks_random(match[1], DOUBTFUL) and not is_placeholder(match[1]):
+            yield Secret("token in url", *match.span(1))
+
+
+def _is_stock_login(url: re.Match[str]) -> bool:
+    """Whether a URL shows a placeholder, or a stock password on a host that is no real one."""
+    user, password = url[1].lower(), url[2].lower()
+    if password not in rules.PLACEHOLDER_WORDS and password != user:
+        return is_placeholder(url[2])
+    host = compiled(r"[\w.-]*").match(url.string, url.end())
+    name = host[0] if host else ""
+    return "." not in name or "example" in name or name.startswith(("127.", "0.0.0.0"))
+
+
+def _authorizations(text: str, lower: str) -> Iterator[Secret]:
+    for position in _positions(lower, "authorization"):
+        match = compiled(_SCHEME).match(lower, position + len("authorization"))
+        if match:
+            value = text[match.start(1) : match.end(1)]
+            if any(map(str.isdigit, value)) and not _is_stand_in(value) or looks_random(
+                value, DOUBTFUL
+            ):
+                yield Secret("authorization header", *match.span(1))
+    for position in _positions(lower, "bearer "):
+        match = compiled(_BEARER).match(lower, position)
+        if match:
+            value = text[match.start(1) : match.end(1)]
+            if looks_random(value, DOUBTFUL) and not _is_stand_in(value):
+                yield Secret("bearer token", *match.span(1))
+
+
+def _is_stand_in(value: str) -> bool:
+    return is_placeholder(value) or is_reference(value)
+
+
+def _assignments(text: str, lower: str) -> Iterator[Secret]:
+    """Values next to a label that announces a secret: ``db_password: "..."``, ``--token ...``."""
+    positions = sorted(p for stem in rules.LABEL_STEMS for p in _positions(lower, stem))
+    end = 0
+    for position in positions:
+        if position < end:
+            continue
+        label = compiled(r"[\wñ-]{0,40}").match(text, position)
+        end = label.end() if label else position
+        head = compiled(r"[\wñ.-]*$").search(text, max(0, position - 40), position)
+        start = head.start() if head else position
+        if text[start : start + 1] in ("n", "r", "t") and text[start - 1 : start] == "\\":
+            start += 1  # the n of an escaped line break
+        strength = label_strength(text[start:end])
+        if strength:
+            for secret in _assigned(text, text[start:end], end, strength):
+                yield secret
+                end = secret.stop
+            yield from _compared(text, start, strength)
+
+
+def _assigned(text: str, label: str, end: int, strength: str) -> Iterator[Secret]:
+    """The value that follows ``label``, which ends at ``end``."""
+    separator = compiled(_SEPARATOR).match(text, end, end + 200)
+    if separator is None:
+        return
+    sep, quote = separator["sep"], separator["quote"] or ""
+    delimited = bool(quote) or (sep == "=" and label.replace("_", "").isupper())
+    match = compiled(_value_pattern(delimited, sep)).match(text, separator.end())
+    if match is None:
+        return
+    value = match[0] if delimited else match[0].rstrip(".,:;!?")
+    following = text[match.end() : match.end() + 1]
+    if quote and sep != "=" and following != quote[0]:
+        return  # white space inside: prose
+    if not delimited and (following in ("(", "[") or _is_type_name(value)):
+        return
+    if not _is_stand_in(value) and _is_secret_value(value, strength, label, sep, delimited):
+        yield _labelled(strength, match.start(), match.start() + len(value))
+
+
+def _is_type_name(value: str) -> bool:
+    return value.isalpha() and not value.islower()
+
+
+def _compared(text: str, start: int, strength: str) -> Iterator[Secret]:
+    """The quoted value that is compared with the label at ``start``: ``"..." == password``."""
+    if text[max(0, start - 3) : start].rstrip().endswith("="):
+        match = compiled(_COMPARED).search(text, max(0, start - 200), start)
+        if match and not _is_stand_in(match[1]):
+            if looks_random(match[1], TOKEN) or (strength == PASSWORD and len(match[1]) > 5):
+                yield _labelled(strength, *match.span(1))
+
+
+def _labelled(strength: str, start: int, stop: int) -> Secret:
+    return Secret("password" if strength == PASSWORD else "secret", start, stop)
+
+
+def _value_pattern(delimited: bool, sep: str) -> str:
+    if delimited:
+        return rf"[^\s\"'`\\]{{1,{_VALUE_MAX}}}"
+    if sep == ">":
+        return rf"[^\s\"'`\\<>]{{1,{_VALUE_MAX}}}(?=</)"
+    return rf"[^\s\"'`\\<>,;()\[\]{{}}&|]{{1,{_VALUE_MAX}}}"
+
+
+def _is_secret_value(value: str, strength: str, label: str, sep: str, delimited: bool) -> bool:
+    loose = sep.strip() in ("", ",", "is", "was") and not (sep.isspace() and label[:1] == "-")
+    if loose:
+        return looks_random(value, DOUBTFUL) and any(map(str.isdigit, value))
+    if strength == PASSWORD:
+        return looks_like_password(value, delimited or sep == ">" or sep.isspace())
+    return looks_random(value, strength)
+
+
+def _encoded(text: str, runs: list[tuple[int, int]]) -> Iterator[Secret]:
+    """Base64 of a text that holds a secret (kubernetes secrets, Basic credentials)."""
+    for start, stop in runs:
+        sixths = text[start:stop:4]  # the first six bits of every third byte: below 32 in ASCII
+        if 24 <= stop - start <= _BASE64_MAX and "A" <= min(sixths) and max(sixths) <= "f":
+            inner = _decoded(text[start:stop])
+            if inner.replace("\n", "").isprintable() and _holds_secret(inner):
+                yield Secret("encoded secret", start, stop)
+
+
+def _holds_secret(inner: str) -> bool:
+    whole = [(0, len(inner))]
+    return any(
+        next(found, None)
+        for found in (
+            _pem_keys(inner),
+            _shapes(inner, whole),
+            _infixes(inner),
+            _url_credentials(inner),
+            _assignments(inner, inner.lower()),
+        )
+    )
