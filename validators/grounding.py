@@ -19,7 +19,7 @@ from keepthread.validators.outcomes import (
 )
 from keepthread.validators.polarity import judge_order, judge_polarity, judge_substitution
 from keepthread.validators.sources import Source, find_stem
-from keepthread.validators.values import Claim, Value, is_question, parse_claim
+from keepthread.validators.values import Claim, Value, is_code_name, is_question, parse_claim
 from keepthread.validators.vocabulary import synonyms
 
 
@@ -44,8 +44,11 @@ Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 _EMBEDDED_MAX: Final = 16
 _ANCHORS_MAX: Final = 24
 _WINDOW: Final = 160  # characters of context on either side of an anchor
-_COVERAGE_NEEDED: Final = 0.6
-_SPECIFICITY: Final = {"quoted": 3.0, "code": 2.0, "path": 1.5, "url": 3.0, "hash": 3.0,
+_LOST_WORD: Final = 0.8  # what a word that does not occur weighs against a claim
+_LOCAL: Final = 0.4  # how much it counts that the words stand together
+_ENOUGH: Final = 1.1
+_NEXT_NAME: Final = 0.3  # names come in company: each after the first tells less
+_SPECIFICITY: Final = {"quoted": 3.0, "code": 2.0, "path": 2.0, "url": 3.0, "hash": 3.0,
                        "date": 1.5, "version": 2.0, "number": 0.5}  # fmt: skip
 _COMMIT: Final = re.compile(r"(?m)^[*|\\/ ]*(?:commit )?[0-9a-f]{7,40}\b")
 _SAYS_WHAT_RAN: Final = re.compile(
@@ -55,12 +58,13 @@ _SAYS_WHAT_RAN: Final = re.compile(
 
 
 class _Found(NamedTuple):
-    """What of a claim was found: hits by item, and the words that stand in the entries."""
+    """What of a claim was found: hits, points for what is telling, and words by weight."""
 
     hits: tuple[Hit, ...]
     missing: tuple[str, ...]
     strength: float
-    coverage: float
+    words: float  # sum of the weights of words found anywhere in the entries
+    lost_names: int
     in_output: bool
 
 
@@ -95,10 +99,10 @@ def ground(
                          nearest=nearest)  # fmt: skip
     if not found.in_output and not agreed:
         return Grounding(False, missing=(claim,), why=_why_nothing(sources), nearest=nearest)
-    if not agreed and not _about_it(parsed, found, windows, similarity, sources):
+    if not agreed and not _about_it(parsed, found, windows, similarity):
         return Grounding(False, missing=_unmatched(parsed, sources), nearest=nearest,
                          why="the cited entries do not speak of this")  # fmt: skip
-    against = judge_polarity(parsed, windows[0].text) if windows and not agreed else ""
+    against = judge_polarity(parsed, [w.text for w in windows[:8]]) if windows and not agreed else ""
     if not _commit_says(parsed, sources, found.hits):
         against = "the cited entry says it of another commit"
     if against:
@@ -146,17 +150,23 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
             if counted is None:
                 missing.append(value.text)
             else:
-                in_output, strength = True, strength + 0.5 + 4.0 * sources[counted].searches
+                in_output, strength = True, strength + 0.5 + 2.0 * sources[counted].searches
                 hits.append(Hit(counted, 0, 1))
     named = _find_names(claim, sources)
     if named is None:
         missing += [name for name in claim.names if name.lower() not in claim.negated][:3]
-    else:
-        hits += named
-        in_output = in_output or any(not h.in_args for h in named)
-        strength += min(3.0, 1.2 * len({(h.stop - h.start) for h in named}))
-    covered, shown = _covered(claim, sources)
-    return _Found(tuple(hits), tuple(missing), strength, covered, in_output or shown)
+        named = {}
+    telling: list[float] = []
+    for name, places in named.items():
+        hits += places
+        shown = any(not p.in_args for p in places)
+        in_output = in_output or shown
+        telling.append((2.0 if is_code_name(name) else 1.2) * (1.0 if shown else 0.4))
+    telling.sort(reverse=True)
+    strength += sum(telling[:1]) + _NEXT_NAME * sum(telling[1:])
+    words, shown = _covered(claim, sources)
+    lost = sum(name.lower() not in claim.negated for name in claim.names if name not in named)
+    return _Found(tuple(hits), tuple(missing), strength, words, lost, in_output or shown)
 
 
 def _args_prove(value: Value, source: Source, told: bool) -> bool:
@@ -165,8 +175,9 @@ def _args_prove(value: Value, source: Source, told: bool) -> bool:
 
 def _specificity(value: Value) -> float:
     if value.kind != "number":
-        return _SPECIFICITY[value.kind]
-    return 0.5 + 0.4 * (len(re.sub(r"\D", "", value.text)) - 1) + 0.5 * bool(value.unit)
+        return _SPECIFICITY[value.kind] * min(1.0, len(value.text) / 6)
+    digits = len(re.sub(r"\D", "", value.text)) or 1
+    return 0.5 + 0.4 * (digits - 1) + 0.5 * bool(value.unit)
 
 
 def _counted(value: Value, claim: Claim, sources: Sequence[Source]) -> int | None:
@@ -175,24 +186,23 @@ def _counted(value: Value, claim: Claim, sources: Sequence[Source]) -> int | Non
     return next((n for n, count in counts_of(value, claim, sources) if count == value.number), None)
 
 
-def _find_names(claim: Claim, sources: Sequence[Source]) -> list[Hit] | None:
+def _find_names(claim: Claim, sources: Sequence[Source]) -> dict[str, list[Hit]] | None:
     """Hits of the claim's names; None where it has names and none of them occurs."""
     wanted = [name for name in claim.names if name.lower() not in claim.negated]
-    hits = [hit for name in wanted for hit in locate(Value(name, "code", 0), sources)[:6]]
-    return None if wanted and not hits else hits
+    found = {name: locate(Value(name, "code", 0), sources)[:6] for name in wanted}
+    found = {name: hits for name, hits in found.items() if hits}
+    return None if wanted and not found else found
 
 
 def _covered(claim: Claim, sources: Sequence[Source]) -> tuple[float, bool]:
-    """The share of the claim's words that the entries have, and whether output has any."""
-    words = [w for w in claim.words if w not in claim.negated] or list(claim.words)
-    if not words:
-        return 1.0, False
-    total, shown = 0.0, False
-    for word in words:
-        weight, output = _word_weight(word, sources)
-        total += weight
-        shown = shown or output
-    return total / len(words), shown
+    """The weight of the claim's words that the entries have, and whether output has any."""
+    weights = [_word_weight(word, sources) for word in topic_words(claim)]
+    return sum(weight for weight, _ in weights), any(shown for _, shown in weights)
+
+
+def topic_words(claim: Claim) -> list[str]:
+    """Stems that tell what a claim is about: those it affirms, or all where it affirms none."""
+    return [w for w in claim.words if w not in claim.negated] or list(claim.words)
 
 
 def _word_weight(word: str, sources: Sequence[Source]) -> tuple[float, bool]:
@@ -217,7 +227,7 @@ class _Window(NamedTuple):
 def _best_windows(claim: Claim, sources: Sequence[Source], hits: Sequence[Hit]) -> list[_Window]:
     """Stretches of output around hits and words, those with most of the claim first."""
     anchors = {(h.source, h.start // _WINDOW): h for h in hits if not h.in_args}
-    words = [w for w in claim.words if w not in claim.negated] or list(claim.words)
+    words = topic_words(claim)
     for n, source in enumerate(sources):
         for word in words:
             for at in source.word_places(word):
@@ -239,11 +249,12 @@ def _window(
 ) -> _Window:
     text = source.text
     start = max(0, anchor.start - _WINDOW)
-    start = max(text.rfind("\n", start, anchor.start) + 1, start) if text.count("\n", start, anchor.start) < 3 else (
-        text.find("\n", start, anchor.start) + 1)  # fmt: skip
-    stop = min(len(text), max(anchor.stop, anchor.start + 1) + _WINDOW)
-    end = text.rfind("\n", anchor.stop, stop)
-    stop = end if end > anchor.stop and text.find("\n", anchor.stop, stop) >= 0 else stop
+    if start:
+        start = text.find("\n", start, anchor.start) + 1 or start
+    stop = min(len(text), anchor.stop + _WINDOW)
+    if stop < len(text):
+        end = text.rfind("\n", anchor.stop, stop)
+        stop = end if end >= 0 else stop
     found = sum(
         1.0 if find_stem(source.low, text, w, start, stop) >= 0 else
         0.8 * any(find_stem(source.low, text, s, start, stop) >= 0 for s in synonyms(w) - {w})
@@ -264,25 +275,27 @@ def _about_it(
     found: _Found,
     windows: Sequence[_Window],
     similarity: Similarity | None,
-    sources: Sequence[Source],
 ) -> bool:
-    """Whether the entries speak of what the claim speaks of."""
-    local = windows[0].covered if windows else 0.0
-    local = max([w.covered for w in windows[:8]], default=local)
-    needed = max(0.0, _COVERAGE_NEEDED - 0.15 * found.strength)
+    """Whether the entries speak of what the claim speaks of.
+
+    What is telling (values, names) must outweigh the words that do not occur.
+    """
     if found.strength == 0:
-        return _means_it(claim, found, windows, similarity)
-    if 0.5 * (found.coverage + local) >= needed:
+        return _means_it(claim, windows, similarity)
+    total = len(topic_words(claim))
+    local = max([w.covered for w in windows[:8]], default=0.0) * total
+    words = found.words + _LOCAL * (local - found.words)
+    against = total - words + found.lost_names
+    if found.strength + 0.5 * words >= _ENOUGH + _LOST_WORD * against:
         return True
     if similarity is None or not windows:
         return False
     texts = [w.text for w in windows[:_EMBEDDED_MAX]]
-    closest = max(similarity(claim.text, texts))
-    return closest >= 0.4
+    return max(similarity(claim.text, texts)) >= 0.4
 
 
 def _means_it(
-    claim: Claim, found: _Found, windows: Sequence[_Window], similarity: Similarity | None
+    claim: Claim, windows: Sequence[_Window], similarity: Similarity | None
 ) -> bool:
     """Compare by meaning a claim that has neither value nor name."""
     if not windows or not claim.words:
@@ -290,7 +303,7 @@ def _means_it(
     best = max(windows[:_EMBEDDED_MAX], key=lambda w: w.covered)
     if judge_substitution(claim, best.text):
         return False
-    if best.covered >= 0.75:
+    if best.covered >= 0.8:
         return True
     if similarity is None or best.covered < 0.3:
         return False

@@ -95,7 +95,7 @@ def _wrapped(needle: str) -> re.Pattern[str] | None:
         elif token in "\"'`":
             parts.append(r"[\"'`]?")
         elif token in (":", "="):
-            parts.append(r"[\"']?\s?[=:]{1,2}\s?[\"']?")
+            parts.append(r"[\"']?\s?(?:[=:]{1,2}|,)\s?[\"']?")
         else:
             parts.append(re.escape(token))
     return re.compile(r"(?<![\w])" * tokens[0][0].isalnum() + r"\s*".join(parts)
@@ -228,7 +228,12 @@ def _find_number(value: Value, source: Source) -> Iterator[Span]:
     spans = [span for text in spellings for span in _find_digits(text, source, version=False)]
     if word:
         spans += list(_spans(source, word))
-    fitting = [span for span in spans if _unit_agrees(value, source, span)]
+    fitting = [
+        span
+        for span in spans
+        if _unit_agrees(value, source, span)
+        and (value.of_line or span[2] or not _in_gutter(source, span[0], span[1]))
+    ]
     yield from fitting
     if not fitting and (value.unit or value.about):
         yield from _measured(value, source)
@@ -247,6 +252,22 @@ def _unit_agrees(value: Value, source: Source, span: Span) -> bool:
     if value.unit == "s":
         return _key_scale(line) in (None, value.scale) and bool(_TIME_KEY.search(line))
     return value.unit == "B"
+
+
+def _in_gutter(source: Source, start: int, stop: int) -> bool:
+    """Whether a number is only the line number that a viewer or ``grep -n`` put before a line."""
+    low = source.low
+    after = low[stop : stop + 1]
+    first = low.rfind("\n", max(0, start - 200), start) + 1
+    if after not in ("\t", "\u2192", ":", "-") or low[first:start].strip() or not after:
+        return False
+    if source.searches and after in ":-":
+        return True
+    last = low.find("\n", stop)
+    following = re.match(r"[ ]*(\d+)", low[last + 1 : last + 12]) if last >= 0 else None
+    return after in "\t\u2192:" and (
+        following is None or int(following.group(1)) == int(low[start:stop].replace(",", "")) + 1
+    )
 
 
 def _line(text: str, start: int, stop: int) -> str:

@@ -21,6 +21,14 @@ _ORDER: Final = re.compile(
 )
 _STEP: Final = re.compile(r"(?m)^[ \t]*(?:-[ \t]+)?(?:name|run|uses|step|\d+[.)]|-)[: \t].*$")
 _NEGATOR: Final = re.compile(r"(?i)\b(?:not|never|no longer|cannot|without|[a-z]+n['’]t)\b")
+_ANY_NEGATION: Final = re.compile(
+    r"(?i)\b(?:no|not|none|never|nothing|without|cannot|lacks?|missing|fail\w*|un\w+|[a-z]+n['’]t)\b"
+)
+_DENIED: Final = re.compile(
+    r"(?i)\b(?:not|never|no longer|cannot|[a-z]+n['’]t)\s+(?:be |been |yet |currently |ever |\w+ly )?"
+    r"([a-z]{3,})"
+)
+_NEIGHBOURS: Final = re.compile(r"(?i)\b(?=([a-z]{2,}) ([a-z]{2,})\b)")
 _AT_LEAST: Final = re.compile(
     r"(?i)>=|≥|at least|or newer|or later|or higher|minimum|and above|newer than"
 )
@@ -61,20 +69,22 @@ def _first_step(source: Source, steps: Sequence[tuple[int, int]], words: set[str
     return None
 
 
-def judge_polarity(claim: Claim, passage: str) -> str:
-    """Why the passage says the contrary of the claim, or "" where it does not, or cannot be told.
+def judge_polarity(claim: Claim, passages: Sequence[str]) -> str:
+    """Why the passages say the contrary of the claim, or "" if not, or if it cannot be told.
 
-    Only the one line that shares most words with the claim is compared.
+    Only the lines that share most words with the claim are compared.
     """
-    line = max(passage.splitlines() or [""], key=lambda text: _shared(claim, text))
-    share = _shared(claim, line)
-    if not line.strip() or share < 0.5:
+    lines = [line for passage in passages for line in passage.splitlines() if line.strip()]
+    shares = [_shared(claim, line) for line in lines]
+    best = max(shares, default=0.0)
+    if best < 0.5:
         return ""
-    against = _opposite_word(claim, line) or _comparison(claim.text, line)
-    if against:
-        return against
-    if share >= 0.6 and len(line) < 300:
-        return _negation(claim, line)
+    nearest = [line for line, share in zip(lines, shares, strict=True) if share >= best - 0.05]
+    verdicts = [_opposite_word(claim, line) or _comparison(claim.text, line) for line in nearest]
+    if all(verdicts):
+        return verdicts[0]
+    if best >= 0.6 and len(nearest[0]) < 300:
+        return _negation(claim, nearest[0], passages)
     return ""
 
 
@@ -108,14 +118,13 @@ def _opposite_word(claim: Claim, line: str) -> str:
 def judge_substitution(claim: Claim, passage: str) -> str:
     """Why another thing stands in the claim's place: "search team" where it says "platform team"."""
     said = [stem(w) for w in content_words(claim.text)]
-    shown = [stem(w) for w in content_words(passage)]
-    have = set(shown)
-    pairs = {(b, a) for a, b in zip(shown, shown[1:], strict=False)}
+    shown = [tuple(map(stem, pair)) for pair in _NEIGHBOURS.findall(passage)]
+    have = {stem(w) for w in content_words(passage)}
     for first, second in zip(said, said[1:], strict=False):
         if second not in have or synonyms(first) & have or is_frame(first) or is_frame(second):
             continue
-        instead = [a for b, a in pairs if b == second and a not in said and not is_frame(a)]
-        if instead and not is_generic(second):
+        instead = [a for a, b in shown if b == second and a not in said and not is_frame(a)]
+        if instead and not is_generic(second) and any(content_words(a) for a in instead):
             return "the cited entry says it of something else"
     return ""
 
@@ -128,26 +137,19 @@ def _comparison(claim: str, line: str) -> str:
     return ""
 
 
-def _negation(claim: Claim, line: str) -> str:
+def _negation(claim: Claim, line: str, passages: Sequence[str]) -> str:
     said, shown = _denied(claim.text), _denied(line)
-    have, want = (
-        {stem(w) for w in content_words(line)},
-        {stem(w) for w in content_words(claim.text)},
-    )
-    for word in said & have:
-        if word not in shown and not _NEGATOR.search(line):
-            return "the cited entry affirms what the claim denies"
-    for word in shown & want:
-        if word not in said and not _NEGATOR.search(claim.text):
+    affirmed = {stem(w) for w in content_words(line)}
+    if said & affirmed and not any(_NEGATOR.search(passage) for passage in passages):
+        return "the cited entry affirms what the claim denies"
+    wanted = {stem(w) for w in content_words(claim.text)}
+    for word in shown & wanted:
+        twice = sum(stem(w) == word for w in content_words(line)) > 1
+        if not twice and not _ANY_NEGATION.search(claim.text):
             return "the cited entry denies what the claim affirms"
     return ""
 
 
 def _denied(text: str) -> set[str]:
-    """Stems of the first content word after each negation."""
-    denied = set()
-    for match in _NEGATOR.finditer(text):
-        following = content_words(text[match.end() : match.end() + 40])
-        if following:
-            denied.add(stem(following[0]))
-    return denied
+    """Stems of the words right after each negation, adverbs skipped."""
+    return {stem(match.group(1)) for match in _DENIED.finditer(text)}

@@ -53,7 +53,11 @@ class Source:
         self.writes = bool(_WRITER.match(evidence.tool)) and "view" != self.command
         self.searches = bool(_SEARCHER.match(evidence.tool) or _SEARCH_COMMAND.search(self.command))
         text = evidence.output[:SCAN_CHARS_MAX]
-        if not self.writes and self.args:
+        if self.writes and (evidence.is_error or text.lstrip()[:5].lower() == "error"):
+            self.writes = False  # a failed edit proves nothing, and quotes what it was given
+            for line in filter(lambda line: len(line) > 8, map(str.strip, self.args.splitlines())):
+                text = text.replace(line, " " * len(line))
+        elif not self.writes and self.args:
             text = _without_echo(text, self.command or self.args)
         if not keep_questions and "?" in text and evidence.kind == "message":
             text = _QUESTION.sub(lambda m: " " * len(m.group()), text)

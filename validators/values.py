@@ -26,6 +26,7 @@ class Value(NamedTuple):
     about: str = ""  # "" | about | over | under
     noun: str = ""
     negated: bool = False
+    of_line: bool = False  # the claim speaks of line numbers
 
 
 class Claim(NamedTuple):
@@ -128,6 +129,8 @@ _PROHIBITION: Final = re.compile(
     r"|\b(?:never|don['’]t|mustn['’]t|shouldn['’]t|can['’]t|cannot|not only|not just|whether or not)\b"
 )
 _ASSIGNMENT: Final = re.compile(r"(?<![\w.-])[A-Za-z_-][\w.-]*(?:==|=|:)(?!//)[\w.\"'/@-]*\w")
+_SYMBOLIC: Final = re.compile(r"(?<!\S)(?=\S*\w)(?=\S*[\[\]{}$^\\<>|*])[^\s\"`]{4,120}(?!\S)")
+_OF_LINE: Final = re.compile(r"(?i)\blines?\b|\b(?:at|from|on) \d+\b|:\d")
 _PROPER_STOP: Final = frozenset(
     "I A The OK No Yes It And In URL URLs API CI HTTP JSON YAML SQL ID IDs CLI UI DB OS PR CPU RAM"
     " Python TODO".split()
@@ -151,7 +154,11 @@ def parse_claim(text: str) -> Claim:
         name.lower() for name, at in names if any(start <= at < stop for start, stop in scopes)
     }
     placed = [
-        v._replace(negated=any(start <= v.start < stop for start, stop in scopes)) for v in values
+        v._replace(
+            negated=any(start <= v.start < stop for start, stop in scopes),
+            of_line=bool(_OF_LINE.search(text)),
+        )
+        for v in values
     ]
     words: dict[str, bool] = {}
     for match in re.finditer(r"\S+", plain):
@@ -204,12 +211,13 @@ def _take_values(text: str) -> tuple[str, list[Value], list[tuple[str, int]]]:
         (_ADDRESS, "version"),
         (_DATE, "date"),
         (_CLOCK, "date"),
+        (_SYMBOLIC, "code"),
         (_HASH, "hash"),
         (_PATH, "path"),
         (_ASSIGNMENT, "code"),
     ):
         for match in pattern.finditer(rest):
-            found = match.group().rstrip(".")
+            found = match.group().rstrip(".,;:")
             if kind == "path" and _WEAK_SLASH.fullmatch(found):
                 continue
             values.append(Value(found, kind, match.start()))

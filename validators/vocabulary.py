@@ -42,7 +42,7 @@ _FRAME: Final = frozenset(
     returns said say says set sets setting settings show showed showing shown shows state stated
     states take takes text thing told type value values work works user users says repository repo
     codebase current line lines command code function method class run runs running ran execute
-    executed time times takes section entry turned asked asks ask wants want
+    executed time times takes newest latest oldest largest biggest smallest exact section entry turned asked asks ask wants want
     """.split()
 )
 
@@ -63,7 +63,7 @@ _IRREGULAR: Final = {
     "failure": "fail", "failures": "fail", "success": "succeed", "successful": "succeed",
     "successfully": "succeed", "owner": "own", "owned": "own", "owns": "own",
     "initialization": "init", "initialize": "init", "initialise": "init", "versions": "version",
-    "properties": "property", "vulnerabilities": "vulnerability",
+    "properties": "property", "licence": "license", "vulnerabilities": "vulnerability",
 }  # fmt: skip
 
 _GROUPS: Final = (
@@ -81,7 +81,7 @@ _GROUPS: Final = (
     "parent base super", "subclass inherit derive extend", "format style", "job step stage",
     "before prior", "password credential", "log record", "wait sleep delay", "cache memoize",
     "deploy ship", "copy duplicate", "empty blank none", "equal same identical match",
-    "needed require mandatory", "optional", "send post", "fetch get retrieve download", "regex rgx pattern",
+    "needed require mandatory", "symlink link", "send post", "fetch get retrieve download", "regex rgx pattern",
     "func function method", "migrate migration", "pool pooling",
 )  # fmt: skip
 
