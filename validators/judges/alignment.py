@@ -1,5 +1,6 @@
 """Two clauses side by side: what they share, what replaces what, and which of it conflicts."""
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from keepthread.validators.judges import lexicon
@@ -32,6 +33,20 @@ class Alignment(NamedTuple):
     contrasts: tuple[tuple[Token, Token], ...]
     left_old: tuple[Token, ...]
     left_new: tuple[Token, ...]
+    negation: bool = False  # one clause is denied and the other is not
+    flipped: bool = False  # a negation against an opposite word: "not enabled", "disabled"
+    finer: int = 0  # the new clause gives a version more exactly (1) or less exactly (-1)
+    swapped: bool = False  # the same words with two of them exchanged
+
+    @property
+    def alone(self) -> tuple[float, float]:
+        """Weights of what only the old and only the new clause says."""
+        return self.old_only, self.new_only
+
+    @property
+    def exchanged(self) -> list[Gap]:
+        """The places where something stands on both sides."""
+        return [gap for gap in self.gaps if gap.old and gap.new]
 
     @property
     def cover_old(self) -> float:
@@ -48,12 +63,14 @@ def align(old: Clause, new: Clause) -> Alignment:
     """Align by longest common subsequence, then match what was only moved or spelled otherwise."""
     pairs = _common(old.tokens, new.tokens)
     gaps = _gaps(old.tokens, new.tokens, pairs)
-    left_old = {place for place in range(len(old.tokens))} - {first for first, _ in pairs}
-    left_new = {place for place in range(len(new.tokens))} - {second for _, second in pairs}
-    moved = _moved(old.tokens, new.tokens, left_old, left_new)
-    matched = [*pairs, *moved]
-    left_old -= {first for first, _ in moved}
-    left_new -= {second for _, second in moved}
+    left_old = set(range(len(old.tokens))) - {first for first, _ in pairs}
+    left_new = set(range(len(new.tokens))) - {second for _, second in pairs}
+    moved = _matches(old.tokens, new.tokens, left_old, left_new, _alike)
+    flips: list[tuple[int, int]] = []
+    negation = (old.negated != new.negated) != (bool(old.denials) != bool(new.denials))
+    if negation and not old.denials ^ new.denials:
+        flips = _matches(old.tokens, new.tokens, left_old, left_new, _are_opposite)
+    matched = [*pairs, *moved, *flips]
     rest_old = tuple(old.tokens[place] for place in sorted(left_old))
     rest_new = tuple(new.tokens[place] for place in sorted(left_new))
     kept = tuple(
@@ -73,6 +90,10 @@ def align(old: Clause, new: Clause) -> Alignment:
         contrasts=_contrasts(rest_old, rest_new),
         left_old=rest_old,
         left_new=rest_new,
+        negation=negation and not flips,
+        flipped=bool(flips),
+        finer=sum(_finer(old.tokens[one], new.tokens[two]) for one, two in moved),
+        swapped=not left_old and not left_new and _swapped(old.tokens, new.tokens),
     )
 
 
@@ -127,25 +148,58 @@ def _without(gap: Gap, left_old: set[int], left_new: set[int]) -> Gap:
     )
 
 
-def _moved(
-    old: tuple[Token, ...], new: tuple[Token, ...], left_old: set[int], left_new: set[int]
+def _matches(
+    old: tuple[Token, ...],
+    new: tuple[Token, ...],
+    left_old: set[int],
+    left_new: set[int],
+    agree: Callable[[Token, Token], bool],
 ) -> list[tuple[int, int]]:
-    """Match left-over tokens wherever they stand: the same key, or the same word misspelled."""
+    """Pair left-over tokens that ``agree``, wherever they stand; takes them off what is left."""
     found: list[tuple[int, int]] = []
-    free = sorted(left_new)
     for first in sorted(left_old):
-        for second in free:
-            if old[first].key == new[second].key or _alike(old[first], new[second]):
+        for second in sorted(left_new):
+            if agree(old[first], new[second]):
                 found.append((first, second))
-                free.remove(second)
+                left_new.remove(second)
                 break
+    left_old -= {first for first, _ in found}
     return found
+
+
+def _finer(old: Token, new: Token) -> int:
+    if not extends(old.text, new.text):
+        return 0
+    return 1 if len(new.text) > len(old.text) else -1
+
+
+def _swapped(old: tuple[Token, ...], new: tuple[Token, ...]) -> bool:
+    """Two words changed places, and not in an enumeration ("A and B")."""
+    if len(old) != len(new):
+        return False
+    keys = [token.key for token in old], [token.key for token in new]
+    apart = [place for place, (one, two) in enumerate(zip(*keys, strict=True)) if one != two]
+    if len(apart) == 2 and keys[0][apart[0]] == keys[1][apart[1]]:
+        return not (old[apart[1]].joined and new[apart[1]].joined)
+    for place in range(1, len(old) - 1):
+        other = keys[1].index(keys[0][place]) if keys[0][place] in keys[1] else 0
+        if keys[0][:place] == keys[1][other + 1 :] and keys[0][place + 1 :] == keys[1][:other]:
+            return True
+    return False
+
+
+def _are_opposite(old: Token, new: Token) -> bool:
+    return opposite(old.key, new.key)
 
 
 def _alike(old: Token, new: Token) -> bool:
     """One word in two forms or spellings, or one measure rounded differently."""
+    if old.key == new.key:
+        return True
     if old.kind == "number" and new.kind == "number":
         return same_value(old, new)
+    if {old.kind, new.kind} <= {"number", "version"} and extends(old.text, new.text):
+        return not old.dimension and not new.dimension
     if "number" in (old.kind, new.kind) or "code" in (old.kind, new.kind):
         return old.text.strip("`").lower() == new.text.strip("`").lower()
     first, second = old.key, new.key
@@ -214,7 +268,7 @@ def _value_conflicts(
             if one.kind == two.kind == "number" and one.dimension == two.dimension:
                 if set(one.near) & set(two.near) or (one.dimension and topic >= 2.0):
                     found.append((one, two))
-    return tuple(pair for pair in dict.fromkeys(found) if not _extends(pair[0].text, pair[1].text))
+    return tuple(dict.fromkeys(found))
 
 
 def _comparable_in_place(old: Token, new: Token) -> bool:
@@ -227,8 +281,8 @@ def _comparable_in_place(old: Token, new: Token) -> bool:
     return old.key != new.key
 
 
-def _extends(old: str, new: str) -> bool:
-    """A longer version says the shorter one more exactly: 3 and 3.11 agree."""
+def extends(old: str, new: str) -> bool:
+    """Whether one version says the other more exactly (3 and 3.11)."""
     short, long = sorted((old.lower().lstrip("v"), new.lower().lstrip("v")), key=len)
     return long.startswith(short + ".")
 

@@ -27,7 +27,7 @@ IRREGULAR: Final = dict(
         "bases=base cases=case uses=use used=use using=use releases=release "
         "merging=merge merged=merge leapt=leap swam=swim swum=swim sang=sing sung=sing "
         "stood=stand slept=sleep spoke=speak spoken=speak shot=shoot cut=cut cutting=cut "
-        "dying=die tying=tie boxes=box biggest=big better=good best=good worse=bad worst=bad"
+        "dying=die tying=tie boxes=box called=name named=name titled=name biggest=big better=good best=good worse=bad worst=bad"
     ).split()
 )
 
@@ -37,6 +37,8 @@ def stem(word: str) -> str:
     word = IRREGULAR.get(word, word)
     if len(word) < 4 or not word.isalpha():
         return word
+    if word.endswith("ly") and len(word) > 6:
+        word = word[:-4] if word.endswith("ically") else word[:-2]
     if word.endswith("ies"):
         return word[:-3] + "y" if len(word) > 4 else word[:-1]
     if word.endswith(("sses", "shes", "ches", "xes", "zes")):
@@ -72,7 +74,7 @@ SYNONYMS: Final = {
         postgres postgresql
         documentation docs doc
         document documented
-        locate located reside sit stored lives live kept store found
+        locate reside live-in store keep
         start boot launch
         require need must
         fail failing fails failure broken break red
@@ -128,7 +130,6 @@ SYNONYMS: Final = {
         directory folder
         merge merged
         version release
-        minutes min
         latest newest
         """.strip().splitlines()
     )
@@ -168,26 +169,31 @@ STOP: Final = _words(
     "shall should may might must which who whom whose what when where while because since also "
     "too very just really quite rather actually currently now today presently still already "
     "yet again here up out off both each per via s t ve re ll d m let lets via within during "
-    "after before between through upon e.g i.e eg ie etc vs please well please"
+    "all every after before between through upon e.g i.e eg ie etc vs please well please"
 )
 """Words without content of their own. Some of them are cues that ``reading`` looks at first."""
 
 LIGHT: Final = _stems(
     "use take make get go run set give say tell see new thing way time lot kind some other "
-    "more most much many like want need work come keep put look think know one own good great "
+    "more much many like want need work come keep put look think know one own good great "
     "able way part number amount value name total about roughly approximately exactly around "
     "nearly almost file line code project always usually generally normally typically default"
 )
 """Content words too common to show by themselves that two statements share a topic."""
+
+ADDITIVE: Final = _stems(
+    "support include contain import handle accept export depend list mention cover"
+)
+"""Verbs with many objects at a time: another object adds, it does not replace."""
+PERSONAL_FUNCTIONAL: Final = _stems("live work drive study weigh major")
+"""Verbs of which a person has one object at a time ("I work as", "I live in")."""
 
 NEGATORS: Final = _words(
     "not no never none nobody nothing neither nor without cannot can't don't doesn't didn't "
     "isn't aren't wasn't weren't won't wouldn't shouldn't couldn't hasn't haven't hadn't mustn't "
     "needn't ain't dont doesnt isnt arent wont cant unable nowhere nope hardly barely"
 )
-NEGATIVE_VERBS: Final = _stems(
-    "stop drop remove discontinue abandon lack cease avoid forbid prohibit prevent"
-)
+NEGATIVE_VERBS: Final = _stems("stop drop remove discontinue abandon lack cease")
 """Verbs that deny what follows them ("stopped using", "dropped support for")."""
 
 NUMBER_WORDS: Final = {
@@ -300,7 +306,6 @@ OPPOSITES: Final = _rivals(
     max min
     ascending descending
     manual automatic
-    manually automatically
     local remote
     read-only writable read-write
     readonly writable
@@ -331,8 +336,6 @@ OPPOSITES: Final = _rivals(
     prefer avoid dislike
     always never sometimes rarely
     often rarely never
-    all none
-    every no
     any only
     anyone only
     everyone only
@@ -450,9 +453,9 @@ FUNCTIONAL: Final = _stems(
 
 INVERSE_FUNCTIONAL: Final = _stems(
     "own maintain manage lead handle review host serve approve assigned responsible administer "
-    "oversee head chair"
+    "oversee head chair latest default current primary main min max preferred recommended"
 )
-"""Verbs whose object has one subject at a time ("the platform team owns billing")."""
+"""Predicates that one subject has at a time ("X owns billing", "X is the default branch")."""
 
 AUXILIARIES: Final = _words(
     "is are was were be became becomes has have had does do did can could will would shall should "
@@ -462,8 +465,9 @@ CLEAR_VERBS: Final = _words(
     "take use require need have live depend expect become own contain include listen prefer like "
     "love hate want expire connect serve keep get go come belong exist produce emit load parse "
     "expose bind speak know remember cover poll sleep wait scale generate respect ignore skip "
-    "fetch push wear eat see hear say tell give hold mean allow deny accept reject enable disable handle "
-    "provide ensure manage maintain receive send write read apply remain stay sit resolve replace"
+    "fetch push wear eat see hear say tell give hold mean allow deny accept reject enable "
+    "disable handle provide ensure manage maintain receive send write read apply remain stay sit "
+    "resolve replace join"
 )
 """Base forms that are verbs wherever they follow a noun."""
 NOUN_VERBS: Final = _words(
@@ -494,6 +498,13 @@ def is_finite(word: str, after: str, before: str) -> bool:
     if word in NOUN_VERBS:
         return before.endswith("s") and not before.endswith("ss")
     return _may_be_verb(word)
+
+
+def is_verbal(word: str) -> bool:
+    """Whether a lower-case word at the head of a predicate is a verb or participle."""
+    if is_finite(word, "", "") or word in CLEAR_VERBS or word in NOUN_VERBS:
+        return True
+    return word.endswith("ed") or IRREGULAR.get(word, word) != word
 
 
 def is_base_verb(word: str) -> bool:

@@ -45,7 +45,8 @@ class Token(NamedTuple):
 
     ``kind`` is word, number, version, date, code or name. ``value`` is in the base unit of
     ``dimension`` ("time" in seconds, "bytes"...). ``near`` holds the keys of the nouns that a
-    number counts or names, ``rough`` that it was given as about so much.
+    number counts or names, ``rough`` that it was given as about so much. ``joined``: it follows
+    "and", "or" or a comma.
     """
 
     text: str
@@ -56,6 +57,7 @@ class Token(NamedTuple):
     dimension: str = ""
     near: tuple[str, ...] = ()
     rough: bool = False
+    joined: bool = False
 
 
 class Clause(NamedTuple):
@@ -68,6 +70,7 @@ class Clause(NamedTuple):
     tokens: tuple[Token, ...]
     retracted: frozenset[str] = frozenset()
     negated: bool = False
+    denials: frozenset[str] = frozenset()  # verbs that deny, "stopped", "dropped"
     past: bool = False
     passive: bool = False
     episodic: bool = False
@@ -146,9 +149,31 @@ def _number(raw: _Raw, following: _Raw | None) -> tuple[Token, int] | None:
     return _measured(low, value, match[1].strip("~"), match[3] or "", following)
 
 
+def _frequency(words: list[_Raw]) -> tuple[Token, int] | None:
+    """ "every night", "each 15 minutes", "per week" as a frequency, and how many words it took."""
+    if words[0].low not in ("every", "each", "per") or len(words) < 2:
+        return None
+    low = words[1].low
+    if low in _PERIODS:
+        value, taken = 86400.0 / lexicon.UNITS[_PERIODS[low]][1], 2
+    else:
+        measured = _number(words[1], words[2] if len(words) > 2 else None)
+        if not measured or measured[0].dimension != "time" or not measured[0].value:
+            return None
+        value, taken = 86400.0 / measured[0].value, measured[1] + 1
+    text = " ".join(word.text for word in words[:taken])
+    return Token(text, f"{value:.4g}frequency", "number", 1.2, value, "frequency"), taken
+
+
+_PERIODS: Final = {"night": "day", "morning": "day"} | {
+    period: period for period in ("second", "minute", "hour", "day", "week", "month", "year")
+}
+
+
 def _number_word(low: str, following: _Raw | None) -> tuple[Token, int] | None:
     if low in lexicon.FREQUENCIES:
-        return Token(low, low, "number", 1.2, lexicon.FREQUENCIES[low], "frequency"), 1
+        value = lexicon.FREQUENCIES[low]
+        return Token(low, f"{value:.4g}frequency", "number", 1.2, value, "frequency"), 1
     if low in ("once", "twice", "thrice"):
         return Token(low, low, "number", 1.2, lexicon.NUMBER_WORDS[low], "times"), 1
     return _measured(low, float(lexicon.NUMBER_WORDS[low]), "", "", following)
@@ -186,8 +211,9 @@ def _token(raw: _Raw, opening: bool) -> Token:
         return Token(raw.text, low.lstrip("v").rstrip("+"), "version", 1.3)
     if _SCORE.match(low):
         return Token(raw.text, low, "score", 1.3)
-    if raw.quoted or (_CODE.search(raw.text) and len(low) > 1):
-        return Token(raw.text, low.rstrip("/"), "code", 1.4)
+    if _is_code(raw):
+        key = lexicon.SYNONYMS.get(low.rstrip("/"), low.rstrip("/"))
+        return Token(raw.text, key, "code", 1.4)
     key = lexicon.key(low)
     if raw.text[:1].isupper() and not opening:
         return Token(raw.text, key, "name", 1.3)
@@ -203,13 +229,15 @@ def _drop_retracted(words: list[_Raw]) -> tuple[list[_Raw], list[_Raw], bool]:
     for phrase in (*lexicon.REPLACERS, ", not", "and not"):
         over |= _span_after(lows, text, phrase)
     for phrase in ("used to", "formerly", "previously", "once was", "was originally"):
+        if phrase == "used to" and _BEING & set(_before(lows, "used")):
+            continue  # "is used to run"
         if found := _span_after(lows, text, phrase, ("now", "but", ",", "today", ")")):
             over, past = over | found, True
     if "now" in lows and ("was" in lows or "were" in lows):
         start = max(lows.index(word) for word in ("was", "were") if word in lows)
         if start < lows.index("now"):
             over |= set(range(start + 1, lows.index("now")))
-    over |= _moved_from(lows)
+    over |= _moved_from(lows) | _replaced(words, text)
     kept = [word for place, word in enumerate(words) if place not in over]
     return kept, [words[place] for place in sorted(over)], past
 
@@ -217,6 +245,11 @@ def _drop_retracted(words: list[_Raw]) -> tuple[list[_Raw], list[_Raw], bool]:
 _SPAN_STOPS: Final = frozenset(
     {",", ")", "for", "in", "on", "when", "because", "since", "as", "now", "until"}
 )
+
+
+def _before(lows: list[str], word: str) -> list[str]:
+    place = lows.index(word) if word in lows else 0
+    return lows[max(0, place - 1) : place]
 
 
 def _span_after(lows: list[str], text: str, phrase: str, stops: tuple[str, ...] = ()) -> set[int]:
@@ -247,6 +280,25 @@ def _moved_from(lows: list[str]) -> set[int]:
     return set(range(start + 1, stops[0]))
 
 
+def _replaced(words: list[_Raw], text: str) -> set[int]:
+    """The name of a thing ``A`` in "A was renamed to B", "A was replaced by B"."""
+    found = _REPLACED_BY.search(text)
+    if not found or "from" in text[: found.start()].split():
+        return set()
+    before = len(text[: found.start()].split())
+    return {place for place in range(before) if _is_code(words[place])}
+
+
+_REPLACED_BY: Final = re.compile(
+    r" (?:is|was|were|has been|got) (?:now )?"
+    r"(?:renamed (?:to|as)|replaced (?:by|with)|superseded by|called|named) "
+)
+
+
+def _is_code(raw: _Raw) -> bool:
+    return raw.quoted or (bool(_CODE.search(raw.text)) and len(raw.low) > 1)
+
+
 def _content(words: list[_Raw]) -> tuple[list[Token], int]:
     """Content tokens, and how many of them stand before the first finite verb."""
     tokens: list[Token] = []
@@ -259,16 +311,40 @@ def _content(words: list[_Raw]) -> tuple[list[Token], int]:
             subject = len(tokens)
         taken = 1
         numbered = None if raw.quoted and following else _number(raw, following)
+        numbered = numbered or _frequency(words[place : place + 3])
         if numbered:
             token, taken = numbered
             rough = (place > 0 and words[place - 1].low in _ROUGH) or raw.low.startswith("~")
             tokens.append(token._replace(rough=rough, near=_near(words, place, place + taken)))
         elif raw.low in _AT_LEAST:
             tokens.append(Token(raw.low, _AT_LEAST[raw.low], "word", 0.3))
-        elif _says_something(raw):
-            tokens.append(_token(raw, opening=place == 0))
+        elif raw.low in _TURNED and following and following.low in ("on", "off"):
+            pass
+        elif _says_something(raw) or _is_state(words, place):
+            joined = place > 0 and words[place - 1].low in ("and", "or", ",", "&", "/")
+            tokens.append(_token(raw, opening=place == 0)._replace(joined=joined))
         place += taken
-    return tokens[:TOKENS_MAX], max(subject, 0)
+    if subject < 0:
+        subject = next((place for place, t in enumerate(tokens) if place and _is_ed(t)), 0)
+    return tokens[:TOKENS_MAX], subject
+
+
+def _is_ed(token: Token) -> bool:
+    return token.kind == "word" and token.text.endswith("ed")
+
+
+def _is_state(words: list[_Raw], place: int) -> bool:
+    """ "on", "off", "up", "down" as what something is, not as a preposition."""
+    if words[place].low not in ("on", "off", "up", "down") or not place:
+        return False
+    before = words[place - 1].low
+    after = words[place + 1].low if place + 1 < len(words) else ""
+    return before in _TURNED or (before in _BEING and (not after or after in _STATE_FOLLOWERS))
+
+
+_BEING: Final = frozenset("is are was were be been stays now isn't not currently".split())
+_TURNED: Final = frozenset("turned turn switched switch turns switches goes went".split())
+_STATE_FOLLOWERS: Final = frozenset(", . ; ) by in for at since until again now and but".split())
 
 
 def _has_no_subject(words: list[_Raw]) -> bool:
@@ -278,7 +354,20 @@ def _has_no_subject(words: list[_Raw]) -> bool:
             return True
         if raw.low not in lexicon.STOP:
             break
-    return bool(words) and lexicon.is_base_verb(words[0].low)
+    if not words or not lexicon.is_base_verb(words[0].low):
+        return False
+    lows = [raw.low for raw in words[1:6]]
+    ends = [place for place, low in enumerate(lows) if low in _SUBORDINATE]
+    return not any(map(_inflected, lows[: ends[0] if ends else 5]))
+
+
+_SUBORDINATE: Final = frozenset("that which who if when because before until so and , or".split())
+
+
+def _inflected(low: str) -> bool:
+    if low.endswith("ed") or low in lexicon.AUXILIARIES:
+        return True
+    return low not in lexicon.CLEAR_VERBS and lexicon.is_finite(low, "", "")
 
 
 _COPULAS: Final = frozenset({":", "=", "==", "->"})
@@ -342,6 +431,7 @@ def _clause(text: str) -> Clause:
         tokens=tuple(tokens),
         retracted=frozenset(token.key for token in old),
         negated=negations % 2 == 1,
+        denials=frozenset(map(lexicon.key, kept_lows)) & lexicon.NEGATIVE_VERBS,
         past=past or _is_past(lows),
         passive=_is_passive(lows),
         episodic=bool(lows) and _is_episodic(lows),
@@ -384,7 +474,8 @@ def _is_passive(lows: list[str]) -> bool:
 def _is_episodic(lows: list[str]) -> bool:
     """Something is going on with anyone of a kind ("a man is...-ing", "there is no dog")."""
     if lows[0] == "there":
-        return True
+        going_on = any(low.endswith("ing") for low in lows)
+        return going_on and not any(low in lexicon.NUMBER_WORDS or low[0].isdigit() for low in lows)
     counted = lows[0] in lexicon.NUMBER_WORDS and lows[0] != "first"
     return (lows[0] in _INDEFINITE or counted) and any(
         first in ("is", "are") and (second.endswith("ing") or second in ("not", "being"))
