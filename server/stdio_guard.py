@@ -1,10 +1,10 @@
-"""MCP over stdin and stdout, with a guard in front of the SDK.
+"""MCP over stdin and stdout, in place of the SDK's own transport.
 
 The SDK leaves a request that it cannot parse without any reply, which a client waits for
-until its time limit; it also takes lines of any length. Here each line is checked before
-the SDK sees it: what it would drop is answered with a JSON-RPC error, everything else goes
-on byte for byte. While serving, and after it, file descriptor 1 is stderr, so that nothing
-but protocol messages can reach the client.
+until its time limit; it takes lines of any length; and it ends when an answer holds half
+of a surrogate pair. Here each line is checked first, and answered with a JSON-RPC error if
+the SDK would drop it. While serving, and after it, file descriptor 1 is stderr, so that
+nothing but protocol messages can reach the client.
 
 Serving ends, and `serve_stdio` returns, when stdin ends, on SIGTERM, SIGINT or SIGHUP,
 when the process that started this one is gone, or when the client no longer reads.
@@ -17,16 +17,22 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from typing import cast
 
 import anyio
 import anyio.from_thread
 import anyio.lowlevel
+from anyio.lowlevel import EventLoopToken
 from anyio.streams.memory import MemoryObjectReceiveStream
 from mcp.server import MCPServer
-from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
 
-from keepthread.server.stdio_lines import check_line, error_reply, read_lines
+from keepthread.server.stdio_lines import (
+    Refusal,
+    error_line,
+    message_line,
+    parse_line,
+    read_lines,
+)
 
 CHUNK_BYTES = 1 << 16
 
@@ -48,62 +54,40 @@ async def serve_stdio(server: MCPServer) -> None:
     To be awaited in the main thread, once in a process.
     """
     stdin, stdout = _claim_stdio()
-    lines, received = anyio.create_memory_object_stream[str](0)
-    async with lines, received, anyio.create_task_group() as tasks:
+    to_server, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    outgoing, from_server = anyio.create_memory_object_stream[SessionMessage](0)
+    async with to_server, incoming, outgoing, from_server, anyio.create_task_group() as watchers:
 
         def end() -> None:
             """End the input, as if the client had closed it, and limit the time that is left."""
-            lines.close()
+            to_server.close()
             limit = anyio.current_time() + SHUTDOWN_SECONDS
-            tasks.cancel_scope.deadline = min(tasks.cancel_scope.deadline, limit)
+            watchers.cancel_scope.deadline = min(watchers.cancel_scope.deadline, limit)
 
         token = anyio.lowlevel.current_token()
+        wire = _Wire(stdout, token, end)
 
-        def call(function: Callable[[], object]) -> None:
-            anyio.from_thread.run_sync(function, token=token)
-
-        wire = _Wire(stdout, call, end)
-
-        def pump() -> None:
+        def read() -> None:
             try:
                 for line in read_lines(lambda: os.read(stdin, CHUNK_BYTES)):
-                    refusal = check_line(line)
-                    if refusal:
-                        wire.send(error_reply(line, refusal))
+                    message = parse_line(line)
+                    if isinstance(message, Refusal):
+                        wire.send(error_line(line, message))
                     else:
-                        anyio.from_thread.run(lines.send, line.content.decode(), token=token)
+                        anyio.from_thread.run(to_server.send, SessionMessage(message), token=token)
             finally:
-                call(end)
+                anyio.from_thread.run_sync(end, token=token)
 
-        _start_daemon("stdin", pump)
+        _start_daemon("stdin", read)
         _start_daemon("stdout", wire.run)
-        tasks.start_soon(_watch_signals, end)
-        tasks.start_soon(_watch_parent, end)
-        # It only iterates over the one and writes to the other.
-        async with stdio_server(
-            stdin=cast("anyio.AsyncFile[str]", _Input(received)),
-            stdout=cast("anyio.AsyncFile[str]", wire),
-        ) as (read, write):
+        watchers.start_soon(_watch_signals, end)
+        watchers.start_soon(_watch_parent, end)
+        async with anyio.create_task_group() as serving:
+            serving.start_soon(wire.forward, from_server)
             # MCPServer has no public way to be run over given streams.
             low = server._lowlevel_server
-            await low.run(read, write, low.create_initialization_options())
-        tasks.cancel_scope.cancel()
-
-
-class _Input:
-    """The checked lines, as the SDK iterates over them."""
-
-    def __init__(self, received: MemoryObjectReceiveStream[str]) -> None:
-        self._received = received
-
-    def __aiter__(self) -> "_Input":
-        return self
-
-    async def __anext__(self) -> str:
-        try:
-            return await self._received.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
+            await low.run(incoming, outgoing, low.create_initialization_options())
+        watchers.cancel_scope.cancel()
 
 
 class _Wire:
@@ -112,33 +96,26 @@ class _Wire:
     Writes happen in daemon threads, as a client that stops reading blocks them for ever.
     """
 
-    def __init__(
-        self,
-        fd: int,
-        call: Callable[[Callable[[], object]], None],
-        on_broken: Callable[[], None],
-    ) -> None:
+    def __init__(self, fd: int, token: EventLoopToken, on_broken: Callable[[], None]) -> None:
         self._fd = fd
-        self._call = call
+        self._token = token
         self._on_broken = on_broken
         self._lock = threading.Lock()
-        self._outgoing: queue.SimpleQueue[tuple[bytes, anyio.Event]] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[bytes, anyio.Event]] = queue.SimpleQueue()
 
-    async def write(self, text: str) -> None:
-        """Send what the SDK has to say; return when it is sent."""
-        sent = anyio.Event()
-        self._outgoing.put((text.encode(), sent))
-        await sent.wait()
-
-    async def flush(self) -> None:
-        """Do nothing: `write` has sent all."""
+    async def forward(self, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
+        """Send what the SDK has to say, one message after the other."""
+        async for item in messages:
+            sent = anyio.Event()
+            self._queue.put((message_line(item.message), sent))
+            await sent.wait()
 
     def run(self) -> None:
-        """Send what `write` was given."""
+        """Write what `forward` has queued; for a thread."""
         while True:
-            message, sent = self._outgoing.get()
+            message, sent = self._queue.get()
             self.send(message)
-            self._call(sent.set)
+            anyio.from_thread.run_sync(sent.set, token=self._token)
 
     def send(self, message: bytes) -> None:
         """Send a message from a thread; what a client that is gone would get is dropped."""
@@ -148,7 +125,7 @@ class _Wire:
                 while rest:
                     rest = rest[os.write(self._fd, rest) :]
         except OSError:
-            self._call(self._on_broken)
+            anyio.from_thread.run_sync(self._on_broken, token=self._token)
 
 
 def _claim_stdio() -> tuple[int, int]:

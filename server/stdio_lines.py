@@ -1,4 +1,4 @@
-"""Lines of JSON-RPC, checked before anything parses them for use.
+"""Lines of JSON-RPC, from bytes to messages and back.
 
 Pure functions over bytes, linear in time and bounded in memory whatever the bytes are.
 """
@@ -12,11 +12,12 @@ from typing import NamedTuple, cast
 from mcp.types import (
     INVALID_REQUEST,
     PARSE_ERROR,
+    JSONRPCMessage,
     JSONRPCNotification,
     jsonrpc_message_adapter,
 )
 from pydantic import ValidationError
-from pydantic_core import from_json
+from pydantic_core import PydanticSerializationError, from_json
 
 LINE_BYTES_MAX = 8 << 20
 DEPTH_MAX = 64
@@ -38,7 +39,7 @@ LAST_ID = re.compile(
 
 
 class Refusal(NamedTuple):
-    """Why a line is not passed on: a JSON-RPC error code, and a sentence."""
+    """Why a line holds no message: a JSON-RPC error code, and a sentence."""
 
     code: int
     message: str
@@ -76,11 +77,10 @@ def _line(content: bytearray, too_long: bool) -> Iterator[Line]:
         yield Line(bytes(content))
 
 
-def check_line(line: Line) -> Refusal | None:
-    """Return why the SDK must not, or could not, take a line; None if it can.
+def parse_line(line: Line) -> JSONRPCMessage | Refusal:
+    """Return the message in a line, or why there is none.
 
-    The last word has the parser that the SDK itself will use, so that nothing passes here
-    and is then dropped there.
+    Size, encoding and depth are checked on bytes, before anything recurses into them.
     """
     if line.too_long:
         return Refusal(INVALID_REQUEST, f"the message is larger than {LINE_BYTES_MAX >> 20} MiB")
@@ -94,14 +94,14 @@ def check_line(line: Line) -> Refusal | None:
         message = jsonrpc_message_adapter.validate_json(line.content, by_name=False)
     except ValidationError as error:
         return _explain(line.content, error)
-    # The SDK takes a request with an id of the wrong type for a notification.
+    # A request with an id of the wrong type would pass for a notification.
     if isinstance(message, JSONRPCNotification) and "id" in from_json(line.content):
         return Refusal(INVALID_REQUEST, "the id must be a string or an integer")
-    return None
+    return message
 
 
 def _depth(content: bytes) -> int:
-    """Return how deep JSON is nested, counted on bytes: before anything recurses into it."""
+    """Return how deep JSON is nested."""
     brackets = STRING.sub(b"", content).translate(None, NOT_BRACKETS)
     return max(accumulate(map(DEPTH_STEP.__getitem__, brackets)), default=0)
 
@@ -114,7 +114,7 @@ def _explain(content: bytes, error: ValidationError) -> Refusal:
         json.loads(content.decode())
     except ValueError:
         return Refusal(PARSE_ERROR, "the message is not JSON")
-    # What the standard library reads and the SDK does not: half of a surrogate pair.
+    # What the standard library reads and pydantic does not: half of a surrogate pair.
     return Refusal(INVALID_REQUEST, "the message has an unpaired surrogate escape")
 
 
@@ -154,8 +154,21 @@ def _top_level(head: bytes) -> dict[bytes, bytes]:
     return members
 
 
-def error_reply(line: Line, refusal: Refusal) -> bytes:
-    """Return the JSON-RPC error, as a line, that answers a refused one."""
+def error_line(line: Line, refusal: Refusal) -> bytes:
+    """Return the JSON-RPC error, as a line, that answers one that was refused."""
     error = {"code": refusal.code, "message": refusal.message}
     reply = {"jsonrpc": "2.0", "id": request_id(line.content), "error": error}
     return json.dumps(reply).encode() + b"\n"
+
+
+def message_line(message: JSONRPCMessage) -> bytes:
+    """Return a message of the server as a line.
+
+    Half of a surrogate pair, as in the name of a file that is not UTF-8, becomes "?": the
+    answer to a write that was made must not be lost over it.
+    """
+    try:
+        text = message.model_dump_json(by_alias=True, exclude_unset=True)
+    except PydanticSerializationError:
+        text = json.dumps(message.model_dump(by_alias=True, exclude_unset=True), ensure_ascii=False)
+    return text.encode("utf-8", "replace") + b"\n"

@@ -8,7 +8,9 @@ import resource
 import signal
 import subprocess
 import sys
+import termios
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -231,6 +233,16 @@ def test_text_passes_byte_for_byte(started: Callable[[], Client], era: Era) -> N
     text = 'tab\t quote" back\\slash \u2028 \u0000 é 👩‍👩‍👧 \r end'
     reply = open_era(started()).ask(ask("echo", {"text": text}))
     assert reply["result"]["content"][0]["text"] == text
+
+
+@in_both_eras
+def test_an_answer_with_half_a_surrogate_pair_is_delivered_without_it(
+    started: Callable[[], Client], era: Era
+) -> None:
+    open_era, ask = era
+    client = open_era(started())
+    assert client.ask(ask("half", {}))["result"]["content"][0]["text"] == "caf?"
+    assert client.ask(ask("echo", {"text": "alive"}))["id"] == 7
 
 
 @in_both_eras

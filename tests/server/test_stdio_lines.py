@@ -13,7 +13,8 @@ from keepthread.server.stdio_lines import (
     HEAD_BYTES,
     LINE_BYTES_MAX,
     Line,
-    check_line,
+    Refusal,
+    parse_line,
     read_lines,
     request_id,
 )
@@ -102,13 +103,13 @@ def test_of_a_line_that_is_too_long_only_both_ends_are_kept() -> None:
 )
 def test_the_worst_lines_are_checked_in_bounded_time(content: bytes) -> None:
     started = time.process_time()
-    assert check_line(Line(content))
+    assert isinstance(parse_line(Line(content)), Refusal)
     assert request_id(content) is None
     assert time.process_time() - started < LINE_SECONDS_MAX
 
 
 @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
 def test_any_bytes_are_checked_without_an_exception(content: bytes) -> None:
-    refusal = check_line(Line(content))
-    assert refusal is None or refusal.code in (-32600, -32700)
+    parsed = parse_line(Line(content))
+    assert isinstance(parsed, Refusal) and parsed.code in (-32600, -32700)
     assert request_id(content) is None or b'"id"' in content

@@ -20,6 +20,12 @@ def echo(text: str) -> str:
 
 
 @server.tool()
+def half() -> str:
+    """Return half of a surrogate pair, as in a file name that is not UTF-8."""
+    return os.fsdecode(b"caf\xe9")
+
+
+@server.tool()
 def stray() -> str:
     """Write to stdout in every way there is."""
     print("STRAY print, not flushed")
