@@ -71,4 +71,6 @@ def _common_root(git_file: str, tree: str) -> str:
             common = os.path.normpath(os.path.join(git_dir, file.readline(4096).strip()))
     except FileNotFoundError:
         return tree  # a submodule is a repository of its own
-    return os.path.realpath(os.path.dirname(common)) if os.path.basename(common) == ".git" else common
+    return (
+        os.path.realpath(os.path.dirname(common)) if os.path.basename(common) == ".git" else common
+    )

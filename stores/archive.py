@@ -8,12 +8,13 @@ Keepthread's own calls (``own``) have no words and are never evidence.
 
 import hashlib
 import json
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple
 
 import apsw
 
 from keepthread.stores.journal import Transaction
 from keepthread.stores.passages import split_passages
+from keepthread.stores.query import fetch_all, fetch_one, fetch_value
 from keepthread.stores.records import Author, Draft, Entry, RecordId, Stamp, Tags
 
 OUTPUT_CHARS_MAX = 200_000
@@ -102,28 +103,32 @@ def find_by_ref(
     connection: apsw.Connection, workspace: int, channel: str, outer_ref: str
 ) -> Stamp | None:
     """Return the entry a client's own id already made in this workspace, if any."""
-    row = connection.execute(
+    row = fetch_one(
+        connection,
         "SELECT e.seq, j.kind, j.number, j.at FROM entry e JOIN journal j USING(seq) "
         "WHERE e.workspace = ? AND e.channel = ? AND e.outer_ref = ?",
         (workspace, channel, outer_ref),
-    ).fetchone()
+    )
     return None if row is None else Stamp(row[0], f"{row[1]}-{row[2]}", row[3])
 
 
 def get_entry(connection: apsw.Connection, workspace: int, record: RecordId) -> Entry | None:
     """Return the entry with this id when it belongs to ``workspace`` or to the user's scope."""
-    row = connection.execute(
+    row = fetch_one(
+        connection,
         _COLUMNS + "WHERE j.kind = ? AND j.number = ? AND e.workspace IN (?, 0)",
         (record.kind, record.number, workspace),
-    ).fetchone()
+    )
     return None if row is None else _entry_from_row(connection, row)
 
 
 def entries(connection: apsw.Connection, seqs: list[int]) -> dict[int, Entry]:
     """Return entries by seq, in one query for the rows and one for the words."""
-    rows = connection.execute(
-        _COLUMNS + "WHERE e.seq IN (SELECT value FROM json_each(?))", (json.dumps(seqs),)
-    ).fetchall()
+    rows = fetch_all(
+        connection,
+        _COLUMNS + "WHERE e.seq IN (SELECT value FROM json_each(?))",
+        (json.dumps(seqs),),
+    )
     return {row[0]: _entry_from_row(connection, row) for row in rows}
 
 
@@ -150,7 +155,7 @@ def recent(
     if before is not None:
         sql += " AND e.seq < ?"
         values.append(before)
-    rows = connection.execute(sql + f" ORDER BY e.seq DESC LIMIT {limit:d}", values).fetchall()
+    rows = fetch_all(connection, sql + f" ORDER BY e.seq DESC LIMIT {limit:d}", values)
     return [_entry_from_row(connection, row) for row in rows]
 
 
@@ -169,98 +174,112 @@ def recent_by_tool(
     connection: apsw.Connection, workspace: int, tool: str, *, limit: int, window: int | None = None
 ) -> list[Entry]:
     """Return the newest calls of ``tool`` (case ignored), newest first."""
-    sql = _COLUMNS + "WHERE e.workspace = ? AND e.own = 0 AND e.role = '' AND lower(e.tool) = lower(?)"
+    sql = (
+        _COLUMNS
+        + "WHERE e.workspace = ? AND e.own = 0 AND e.role = '' AND lower(e.tool) = lower(?)"
+    )
     values: list[str | int] = [workspace, tool]
     if window is not None:
         sql += " AND j.window = ?"
         values.append(window)
-    rows = connection.execute(sql + f" ORDER BY e.seq DESC LIMIT {limit:d}", values).fetchall()
+    rows = fetch_all(connection, sql + f" ORDER BY e.seq DESC LIMIT {limit:d}", values)
     return [_entry_from_row(connection, row) for row in rows]
 
 
-def recent_by_path(connection: apsw.Connection, workspace: int, path: str, *, limit: int) -> list[Entry]:
+def recent_by_path(
+    connection: apsw.Connection, workspace: int, path: str, *, limit: int
+) -> list[Entry]:
     """Return the newest entries that show the file ``path`` (or any file it ends), newest first."""
-    rows = connection.execute(
-        _COLUMNS + "JOIN tag t ON t.seq = e.seq AND t.name = 'path' WHERE e.workspace = ? AND e.own = 0 "
+    rows = fetch_all(
+        connection,
+        _COLUMNS
+        + "JOIN tag t ON t.seq = e.seq AND t.name = 'path' WHERE e.workspace = ? AND e.own = 0 "
         "AND (t.value = ? OR t.value LIKE '%/' || ? ESCAPE '\\') ORDER BY e.seq DESC LIMIT ?",
         (workspace, path, _like(path), limit),
-    ).fetchall()
+    )
     return [_entry_from_row(connection, row) for row in rows]
 
 
 def has_user_messages(connection: apsw.Connection, workspace: int, window: int | None) -> bool:
     """True when a user's message was captured in this window: then reporting is refused."""
-    row = connection.execute(
+    row = fetch_one(
+        connection,
         "SELECT 1 FROM entry e JOIN journal j USING(seq) WHERE e.workspace = ? AND e.role = 'user' "
         "AND e.channel = 'user' AND j.window = ? LIMIT 1",
         (workspace, window),
-    ).fetchone()
+    )
     return row is not None
 
 
-def calls_since(connection: apsw.Connection, workspace: int, window: int, kinds: tuple[str, ...]) -> int:
+def calls_since(
+    connection: apsw.Connection, workspace: int, window: int, kinds: tuple[str, ...]
+) -> int:
     """Count the window's records of ``kinds`` written after its newest captured call."""
     marks = ",".join("?" * len(kinds))
-    row = connection.execute(
+    row = fetch_one(
+        connection,
         f"SELECT count(*) FROM journal WHERE window = ? AND kind IN ({marks}) AND seq > coalesce("
         "(SELECT max(e.seq) FROM entry e JOIN journal j USING(seq) WHERE e.workspace = ? AND j.window = ? "
         "AND e.own = 0 AND e.role = '' AND e.channel <> 'check'), 0)",
         (window, *kinds, workspace, window),
-    ).fetchone()
-    return cast(int, row[0] if row else 0)
+    )
+    return row[0] if row else 0
 
 
 def last_capture(connection: apsw.Connection, workspace: int, window: int) -> str:
     """Return when the newest entry of the window came in by a hook or relay; ``""`` when none did."""
-    row = connection.execute(
+    row = fetch_one(
+        connection,
         "SELECT j.at FROM entry e JOIN journal j USING(seq) WHERE e.workspace = ? AND j.window = ? "
         "AND e.channel IN ('hook','relay','user') ORDER BY e.seq DESC LIMIT 1",
         (workspace, window),
-    ).fetchone()
+    )
     return row[0] if row else ""
 
 
 def last_writer(connection: apsw.Connection, workspace: int, path: str, before: int) -> int | None:
     """Return the entry by which the agent last wrote ``path`` before ``before``; None if never."""
-    row = connection.execute(
+    row = fetch_one(
+        connection,
         "SELECT e.seq FROM tag t JOIN entry e USING(seq) WHERE t.name = 'wrote' AND t.value = ? "
         "AND e.workspace = ? AND e.seq < ? AND e.is_error = 0 ORDER BY e.seq DESC LIMIT 1",
         (path, workspace, before),
-    ).fetchone()
-    return cast(int, row[0]) if row else None
+    )
+    return row[0] if row else None
 
 
 def files_written(
     connection: apsw.Connection, workspace: int, *, since: int = 0, limit: int = 50
 ) -> list[tuple[str, int]]:
     """Return (path, newest entry that wrote it) after entry ``since``, newest first."""
-    rows = connection.execute(
+    rows = fetch_all(
+        connection,
         "SELECT t.value, max(e.seq) m FROM tag t JOIN entry e USING(seq) WHERE t.name = 'wrote' "
         "AND e.workspace = ? AND e.seq > ? AND e.is_error = 0 GROUP BY t.value ORDER BY m DESC LIMIT ?",
         (workspace, since, limit),
     )
-    return [(str(path), cast(int, seq)) for path, seq in rows]
+    return [(str(path), seq) for path, seq in rows]
 
 
 def count_entries(connection: apsw.Connection, workspace: int) -> int:
     """Return how many entries the workspace has, own calls left out."""
     sql = "SELECT count(*) FROM entry WHERE workspace = ? AND own = 0"
-    return cast(int, connection.execute(sql, (workspace,)).get)
+    return int(fetch_value(connection, sql, (workspace,)))
 
 
-def _entry_from_row(connection: apsw.Connection, row: tuple[object, ...]) -> Entry:
-    seq = cast(int, row[0])
+def _entry_from_row(connection: apsw.Connection, row: Any) -> Entry:
+    seq = row[0]
     words = words_of(connection, seq)
     tags = tags_of(connection, seq)
     return Entry(
         seq=seq,
         id=f"{row[1]}-{row[2]}",
-        workspace=cast(int, row[3]),
-        window=cast("int | None", row[4]),
-        task=cast("int | None", row[5]),
+        workspace=row[3],
+        window=row[4],
+        task=row[5],
         agent=str(row[6]),
         channel=str(row[7]),
-        level=cast(int, row[8]),
+        level=row[8],
         role=str(row[9]),
         tool=str(row[10]),
         args=words.get("args", ""),
@@ -282,13 +301,13 @@ def _entry_from_row(connection: apsw.Connection, row: tuple[object, ...]) -> Ent
 
 def words_of(connection: apsw.Connection, seq: int) -> dict[str, str]:
     """Return the words of one record by field."""
-    rows = connection.execute("SELECT field, text FROM body WHERE seq = ?", (seq,))
+    rows = fetch_all(connection, "SELECT field, text FROM body WHERE seq = ?", (seq,))
     return {str(field): str(text) for field, text in rows}
 
 
 def tags_of(connection: apsw.Connection, seq: int) -> Tags:
     """Return the tags of one record, sorted."""
-    rows = connection.execute("SELECT name, value FROM tag WHERE seq = ? ORDER BY 1, 2", (seq,))
+    rows = fetch_all(connection, "SELECT name, value FROM tag WHERE seq = ? ORDER BY 1, 2", (seq,))
     return tuple((str(name), str(value)) for name, value in rows)
 
 

@@ -45,10 +45,10 @@ _ALLOWED = frozenset(
 )
 
 
-def open_database(path: str, role: Role) -> apsw.Connection:
+def open_database(path: str, role: Role, *, vectors: bool = False) -> apsw.Connection:
     """Open (``trusted`` and ``model``: create and migrate) the database at an absolute ``path``.
 
-    Raises a StoreError that says what to do: an old SQLite, a newer schema, a damaged file, a
+    ``vectors`` loads sqlite-vec, which hooks do without. Raises a StoreError that says what to do: an old SQLite, a newer schema, a damaged file, a
     folder that cannot be written or that others can write to.
     """
     if tuple(int(p) for p in apsw.sqlite_lib_version().split(".")) < SQLITE_FLOOR:
@@ -58,10 +58,10 @@ def open_database(path: str, role: Role) -> apsw.Connection:
         )
     try:
         if role == "reader":
-            return _open_reader(path)
+            return _open_reader(path, vectors)
         _check_place(path)
         connection = apsw.Connection(path)
-        _configure(connection)
+        _configure(connection, vectors)
         if schema_version(connection) < LATEST:
             with writer_lock(path):
                 connection.execute("PRAGMA journal_mode=WAL")
@@ -85,29 +85,38 @@ def explain(error: apsw.Error, path: str = "") -> StoreError:
             "copy it away, then restore a backup or point KEEPTHREAD_DB at another file."
         )
     if isinstance(error, (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError)):
-        return ReadOnly(f"the database{where} cannot be written: {error}. Check its folder's rights.")
+        return ReadOnly(
+            f"the database{where} cannot be written: {error}. Check its folder's rights."
+        )
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return StoreError(f"another process holds the database{where}; call again.")
     return StoreError(f"database error{where}: {error}")
 
 
-def _open_reader(path: str) -> apsw.Connection:
+def _open_reader(path: str, vectors: bool) -> apsw.Connection:
     connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-    _configure(connection)
+    _configure(connection, vectors)
     connection.execute("PRAGMA query_only=ON")
     schema_version(connection)
     return connection
 
 
-def _configure(connection: apsw.Connection) -> None:
-    connection.create_scalar_function(
-        "index_text", index_text, 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
-    )
-    connection.create_scalar_function(
-        "identifier_parts", identifier_parts, 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
-    )
+def _configure(connection: apsw.Connection, vectors: bool) -> None:
+    for function in (index_text, identifier_parts):
+        connection.create_scalar_function(
+            function.__name__,
+            lambda *text, _function=function: _function(text[0]),
+            1,
+            deterministic=True,
+            flags=apsw.SQLITE_INNOCUOUS,
+        )
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     connection.execute(_PRAGMAS)
+    if vectors:
+        # A shared library and numpy-free, but 3 ms that hooks need not pay.
+        from keepthread.stores.vectors import enable_vectors  # noqa: PLC0415
+
+        enable_vectors(connection)
 
 
 def _check_place(path: str) -> None:
@@ -136,7 +145,11 @@ def _authorize_model(
         return apsw.SQLITE_OK
     # Full text is fed by our triggers only; FTS5's own tables cannot be written directly (DEFENSIVE).
     if table == "record_fts":
-        ours = operation == apsw.SQLITE_INSERT and inner in ("fact_add", "decision_add", "question_add")
+        ours = operation == apsw.SQLITE_INSERT and inner in (
+            "fact_add",
+            "decision_add",
+            "question_add",
+        )
         return apsw.SQLITE_OK if ours else apsw.SQLITE_DENY
     if table.startswith("record_fts_") and operation in (
         apsw.SQLITE_INSERT,

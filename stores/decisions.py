@@ -6,13 +6,14 @@ it in ``supersedes`` and brings its own reason. Active means superseded by none.
 
 import json
 from collections.abc import Iterable
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import apsw
 
 from keepthread.stores.facts import words_and_tags
 from keepthread.stores.fulltext import match_any
 from keepthread.stores.journal import Transaction
+from keepthread.stores.query import fetch_all, fetch_one
 from keepthread.stores.records import Author, Decision, Draft, RecordId, Stamp, Tags
 
 
@@ -32,7 +33,9 @@ def add_decision(tx: Transaction, author: Author, draft: DecisionDraft) -> Stamp
     bodies = {
         "decision": draft.decision,
         "reason": draft.reason,
-        "alternatives": json.dumps(draft.alternatives, ensure_ascii=False) if draft.alternatives else "",
+        "alternatives": json.dumps(draft.alternatives, ensure_ascii=False)
+        if draft.alternatives
+        else "",
     }
     children = {"support": [{"rests_on": s} for s in sorted(set(draft.supports))]}
     row = {"supersedes": draft.supersedes}
@@ -41,19 +44,22 @@ def add_decision(tx: Transaction, author: Author, draft: DecisionDraft) -> Stamp
 
 def find_decision(connection: apsw.Connection, workspace: int, record: RecordId) -> int | None:
     """Return the seq of a decision of this workspace; None when there is none."""
-    row = connection.execute(
+    row = fetch_one(
+        connection,
         "SELECT seq FROM journal WHERE kind = 'decision' AND number = ? AND workspace IN (?, 0)",
         (record.number, workspace),
-    ).fetchone()
-    return None if row is None else cast(int, row[0])
+    )
+    return None if row is None else row[0]
 
 
 def active_decisions(connection: apsw.Connection, workspace: int) -> list[Decision]:
     """Return the active decisions of a workspace, newest first."""
-    rows = connection.execute(
-        "SELECT seq FROM decision_active WHERE workspace IN (?, 0) ORDER BY seq DESC", (workspace,)
+    rows = fetch_all(
+        connection,
+        "SELECT seq FROM decision_active WHERE workspace IN (?, 0) ORDER BY seq DESC",
+        (workspace,),
     )
-    seqs = [cast(int, r[0]) for r in rows]
+    seqs = [r[0] for r in rows]
     found = load_decisions(connection, seqs)
     return [found[s] for s in seqs]
 
@@ -65,19 +71,21 @@ def similar_decisions(
     found: dict[int, float | None] = {}
     match = match_any(text)
     if match:
-        rows = connection.execute(
+        rows = fetch_all(
+            connection,
             "SELECT r.rowid FROM record_fts r WHERE record_fts MATCH ? AND +r.rowid IN "
             "(SELECT seq FROM decision_active WHERE workspace IN (?, 0)) ORDER BY rank LIMIT ?",
             (match, workspace, limit),
         )
-        found.update((cast(int, r[0]), None) for r in rows)
+        found.update((r[0], None) for r in rows)
     if vector is not None:
-        rows = connection.execute(
+        rows = fetch_all(
+            connection,
             "SELECT v.seq, 1.0 - vec_distance_cosine(v.vec, ?) s FROM decision_active d CROSS JOIN record_vector v "
             "ON v.seq = d.seq WHERE d.workspace IN (?, 0) ORDER BY s DESC LIMIT ?",
             (vector, workspace, limit),
         )
-        found.update((cast(int, r[0]), cast(float, r[1])) for r in rows)
+        found.update((r[0], r[1]) for r in rows)
     return list(found.items())
 
 
@@ -86,11 +94,14 @@ def load_decisions(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int
     wanted = json.dumps(list(seqs))
     words, tags = words_and_tags(connection, wanted)
     supports: dict[int, list[int]] = {}
-    for owner, rests_on in connection.execute(
-        "SELECT owner, rests_on FROM support WHERE owner IN (SELECT value FROM json_each(?))", (wanted,)
+    for owner, rests_on in fetch_all(
+        connection,
+        "SELECT owner, rests_on FROM support WHERE owner IN (SELECT value FROM json_each(?))",
+        (wanted,),
     ):
-        supports.setdefault(cast(int, owner), []).append(cast(int, rests_on))
-    rows = connection.execute(
+        supports.setdefault(owner, []).append(rests_on)
+    rows = fetch_all(
+        connection,
         "SELECT d.seq, j.number, j.workspace, j.window, j.agent, j.at, d.supersedes, "
         "EXISTS(SELECT 1 FROM decision_active a WHERE a.seq = d.seq) "
         "FROM decision d JOIN journal j USING(seq) WHERE d.seq IN (SELECT value FROM json_each(?))",
@@ -98,13 +109,13 @@ def load_decisions(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int
     )
     found: dict[int, Decision] = {}
     for row in rows:
-        seq = cast(int, row[0])
+        seq = row[0]
         text = words.get(seq, {})
         found[seq] = Decision(
             seq=seq,
             id=f"decision-{row[1]}",
-            workspace=cast(int, row[2]),
-            window=cast("int | None", row[3]),
+            workspace=row[2],
+            window=row[3],
             agent=str(row[4]),
             at=str(row[5]),
             decision=text.get("decision", ""),
@@ -112,7 +123,7 @@ def load_decisions(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int
             alternatives=tuple(json.loads(text.get("alternatives", "[]"))),
             scope=tags.get(seq, ()),
             supports=tuple(supports.get(seq, ())),
-            supersedes=cast("int | None", row[6]),
+            supersedes=row[6],
             active=bool(row[7]),
         )
     return found

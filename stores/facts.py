@@ -8,13 +8,14 @@ view over them. The gate sets confidence; nothing here raises it.
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import apsw
 
 from keepthread.stores.archive import words_of
 from keepthread.stores.fulltext import match_any
 from keepthread.stores.journal import Transaction
+from keepthread.stores.query import fetch_all, fetch_one
 from keepthread.stores.records import Author, Citation, Draft, Fact, RecordId, Stamp, Tags
 
 
@@ -36,6 +37,7 @@ class FactDraft(NamedTuple):
     level: int = 0
     reported: bool = False
     model_written: bool = False
+    label: str = ""  # the model's wording of an instruction, whose text is the user's passage
 
 
 class Standing(NamedTuple):
@@ -73,11 +75,16 @@ def add_fact(tx: Transaction, author: Author, fact: FactDraft) -> Stamp:
         "expires_at": fact.expires_at or None,
         "confidence": fact.confidence,
     }
-    bodies = {"text": fact.text, "subject": fact.subject, "expires_when": fact.expires_when}
+    bodies = {
+        "text": fact.text,
+        "subject": fact.subject,
+        "expires_when": fact.expires_when,
+        "label": fact.label,
+    }
     old = set(fact.supersedes)
     for seq in fact.supersedes:  # what it replaced stays replaced, even if it is retracted later
-        found = tx.connection.execute("SELECT old FROM supersession WHERE new = ?", (seq,))
-        old.update(cast(int, r[0]) for r in found)
+        found = fetch_all(tx.connection, "SELECT old FROM supersession WHERE new = ?", (seq,))
+        old.update(r[0] for r in found)
     children = {
         "citation": [
             {"position": i, "entry": c.entry, "start": c.start, "stop": c.stop}
@@ -102,16 +109,19 @@ def add_fact_event(
 ) -> Stamp:
     """Append what happened to a fact: corroborated, verified, failed, retracted or confirmed."""
     row = {"fact": fact, "source": source, "event": event, "independent": int(independent)}
-    return tx.append(author, Draft("fact_event", "fact_event", row, {"reason": reason}, numbered=False))
+    return tx.append(
+        author, Draft("fact_event", "fact_event", row, {"reason": reason}, numbered=False)
+    )
 
 
 def find_fact(connection: apsw.Connection, workspace: int, record: RecordId) -> int | None:
     """Return the seq of a fact of this workspace (or of the user's scope); None when there is none."""
-    row = connection.execute(
+    row = fetch_one(
+        connection,
         "SELECT seq FROM journal WHERE kind = 'fact' AND number = ? AND workspace IN (?, 0)",
         (record.number, workspace),
-    ).fetchone()
-    return None if row is None else cast(int, row[0])
+    )
+    return None if row is None else row[0]
 
 
 def load_facts(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int, Fact]:
@@ -119,11 +129,14 @@ def load_facts(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int, Fa
     wanted = json.dumps(list(seqs))
     links: dict[str, dict[int, list[tuple[int, ...]]]] = {"citation": {}, "support": {}}
     for table, columns in (("citation", "entry, start, stop"), ("support", "rests_on")):
-        sql = f"SELECT owner, {columns} FROM {table} WHERE owner IN (SELECT value FROM json_each(?))"
-        for owner, *rest in connection.execute(sql, (wanted,)):
-            links[table].setdefault(cast(int, owner), []).append(tuple(cast("list[int]", rest)))
+        sql = (
+            f"SELECT owner, {columns} FROM {table} WHERE owner IN (SELECT value FROM json_each(?))"
+        )
+        for owner, *rest in fetch_all(connection, sql, (wanted,)):
+            links[table].setdefault(owner, []).append(tuple(rest))
     words, tags = words_and_tags(connection, wanted)
-    rows = connection.execute(
+    rows = fetch_all(
+        connection,
         "SELECT f.seq, j.number, j.workspace, j.window, j.task, j.agent, j.at, f.kind, f.reported, "
         "f.model_written, f.level, f.observed_at, coalesce(f.expires_at, ''), f.confidence, "
         "EXISTS(SELECT 1 FROM fact_current c WHERE c.seq = f.seq) "
@@ -132,14 +145,14 @@ def load_facts(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int, Fa
     )
     found: dict[int, Fact] = {}
     for row in rows:
-        seq = cast(int, row[0])
+        seq = row[0]
         text = words.get(seq, {})
         found[seq] = Fact(
             seq=seq,
             id=f"fact-{row[1]}",
-            workspace=cast(int, row[2]),
-            window=cast("int | None", row[3]),
-            task=cast("int | None", row[4]),
+            workspace=row[2],
+            window=row[3],
+            task=row[4],
             agent=str(row[5]),
             at=str(row[6]),
             kind=str(row[7]),
@@ -148,11 +161,11 @@ def load_facts(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int, Fa
             scope=tags.get(seq, ()),
             reported=bool(row[8]),
             model_written=bool(row[9]),
-            level=cast(int, row[10]),
+            level=row[10],
             observed_at=str(row[11]),
             expires_at=str(row[12]),
             expires_when=text.get("expires_when", ""),
-            confidence=cast(float, row[13]),
+            confidence=row[13],
             citations=tuple(Citation(*c) for c in links["citation"].get(seq, ())),
             supports=tuple(s[0] for s in links["support"].get(seq, ())),
             current=bool(row[14]),
@@ -168,11 +181,12 @@ def standing(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int, Stan
     def update(seq: int, **change: object) -> None:
         found[seq] = found.get(seq, Standing())._replace(**change)  # type: ignore[arg-type]
 
-    events = connection.execute(
+    events = fetch_all(
+        connection,
         "SELECT e.fact, e.event, e.independent, j.at, e.seq FROM fact_event e JOIN journal j USING(seq) "
         "WHERE e.fact IN (SELECT value FROM json_each(?)) ORDER BY e.seq",
         (wanted,),
-    ).fetchall()
+    )
     for fact, event, independent, at, seq in events:
         now = found.get(fact, Standing())
         if event == "corroborated":
@@ -185,22 +199,28 @@ def standing(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int, Stan
             update(fact, confirmed=True)
         else:
             update(fact, retracted=words_of(connection, seq).get("reason", "") or "retracted")
-    newer = connection.execute(
+    newer = fetch_all(
+        connection,
         "SELECT old, new FROM supersession WHERE old IN (SELECT value FROM json_each(?)) "
         "AND new NOT IN (SELECT seq FROM fact_retracted) ORDER BY new",
         (wanted,),
-    ).fetchall()
+    )
     for old, new in newer:
         update(old, superseded_by=(*found.get(old, Standing()).superseded_by, new))
-    disputes = connection.execute(
+    disputes = fetch_all(
+        connection,
         "WITH w(seq) AS (SELECT value FROM json_each(?)) SELECT old, new FROM dispute WHERE old IN w "
         "UNION SELECT new, old FROM dispute WHERE new IN w",
         (wanted,),
-    ).fetchall()
-    live = {r[0] for r in connection.execute(
-        "SELECT seq FROM fact_current WHERE seq IN (SELECT value FROM json_each(?))",
-        (json.dumps([d[1] for d in disputes]),),
-    )}
+    )
+    live = {
+        r[0]
+        for r in fetch_all(
+            connection,
+            "SELECT seq FROM fact_current WHERE seq IN (SELECT value FROM json_each(?))",
+            (json.dumps([d[1] for d in disputes]),),
+        )
+    }
     for one, other in disputes:
         if other in live:
             update(one, disputed_with=(*found.get(one, Standing()).disputed_with, other))
@@ -209,14 +229,21 @@ def standing(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int, Stan
 
 def candidates(connection: apsw.Connection, workspace: int) -> list[Candidate]:
     """Return the current facts of a workspace and of the user's scope, in brief, oldest first."""
-    rows = connection.execute(
+    rows = fetch_all(
+        connection,
         "SELECT seq, kind, reported, level, observed_at, coalesce(expires_at, ''), confidence "
         "FROM fact_current WHERE workspace IN (?, 0) ORDER BY seq",
         (workspace,),
     )
     return [
         Candidate(
-            cast(int, r[0]), str(r[1]), bool(r[2]), cast(int, r[3]), str(r[4]), str(r[5]), cast(float, r[6])
+            r[0],
+            str(r[1]),
+            bool(r[2]),
+            r[3],
+            str(r[4]),
+            str(r[5]),
+            r[6],
         )
         for r in rows
     ]
@@ -224,13 +251,14 @@ def candidates(connection: apsw.Connection, workspace: int) -> list[Candidate]:
 
 def scopes(connection: apsw.Connection, workspace: int) -> dict[int, Tags]:
     """Return the scope of every current fact of the workspace that has one."""
-    rows = connection.execute(
+    rows = fetch_all(
+        connection,
         "SELECT t.seq, t.name, t.value FROM tag t JOIN fact_current f USING(seq) WHERE f.workspace IN (?, 0)",
         (workspace,),
     )
     found: dict[int, list[tuple[str, str]]] = {}
     for seq, name, value in rows:
-        found.setdefault(cast(int, seq), []).append((str(name), str(value)))
+        found.setdefault(seq, []).append((str(name), str(value)))
     return {seq: tuple(tags) for seq, tags in found.items()}
 
 
@@ -244,25 +272,28 @@ def similar(
     found: dict[int, float | None] = {}
     match = match_any(text)
     if match:
-        rows = connection.execute(
+        rows = fetch_all(
+            connection,
             "SELECT r.rowid FROM record_fts r WHERE record_fts MATCH ? AND +r.rowid IN "
             "(SELECT seq FROM fact_current WHERE workspace IN (?, 0)) ORDER BY bm25(record_fts, 1.0, 2.0, 0.5) LIMIT ?",
             (match, workspace, limit),
         )
-        found.update((cast(int, r[0]), None) for r in rows)
+        found.update((r[0], None) for r in rows)
     if vector is not None:
-        rows = connection.execute(
+        rows = fetch_all(
+            connection,
             "SELECT v.seq, 1.0 - vec_distance_cosine(v.vec, ?) s FROM fact_current f CROSS JOIN record_vector v "
             "ON v.seq = f.seq WHERE f.workspace IN (?, 0) ORDER BY s DESC LIMIT ?",
             (vector, workspace, limit),
         )
-        found.update((cast(int, r[0]), cast(float, r[1])) for r in rows)
+        found.update((r[0], r[1]) for r in rows)
         missing = [s for s, v in found.items() if v is None]
-        for seq, score in connection.execute(
+        for seq, score in fetch_all(
+            connection,
             "SELECT seq, 1.0 - vec_distance_cosine(vec, ?) FROM record_vector WHERE seq IN (SELECT value FROM json_each(?))",
             (vector, json.dumps(missing)),
         ):
-            found[cast(int, seq)] = cast(float, score)
+            found[seq] = score
     return list(found.items())
 
 
@@ -271,7 +302,8 @@ def weakened(connection: apsw.Connection, workspace: int, stale: Sequence[int] =
 
     That is a superseded or retracted fact, or one of ``stale`` (its file changed).
     """
-    rows = connection.execute(
+    rows = fetch_all(
+        connection,
         "WITH RECURSIVE bad(seq) AS ("
         "SELECT s.rests_on FROM support s JOIN fact f ON f.seq = s.rests_on JOIN journal j ON j.seq = s.owner "
         "WHERE j.workspace IN (?1, 0) AND s.rests_on NOT IN (SELECT seq FROM fact_current) "
@@ -280,16 +312,17 @@ def weakened(connection: apsw.Connection, workspace: int, stale: Sequence[int] =
         "SELECT DISTINCT s.owner FROM support s JOIN bad ON s.rests_on = bad.seq",
         (workspace, json.dumps(list(stale))),
     )
-    return {cast(int, r[0]) for r in rows}
+    return {r[0] for r in rows}
 
 
 def cited_facts(connection: apsw.Connection, entry: int) -> list[int]:
     """Return the current facts that cite an entry."""
-    rows = connection.execute(
+    rows = fetch_all(
+        connection,
         "SELECT DISTINCT c.owner FROM citation c JOIN fact_current f ON f.seq = c.owner WHERE c.entry = ?",
         (entry,),
     )
-    return [cast(int, r[0]) for r in rows]
+    return [r[0] for r in rows]
 
 
 def words_and_tags(
@@ -297,14 +330,17 @@ def words_and_tags(
 ) -> tuple[dict[int, dict[str, str]], dict[int, Tags]]:
     """Return the words and the tags of many records, by seq. ``seqs_json`` is a JSON list."""
     words: dict[int, dict[str, str]] = {}
-    for seq, field, text in connection.execute(
-        "SELECT seq, field, text FROM body WHERE seq IN (SELECT value FROM json_each(?))", (seqs_json,)
+    for seq, field, text in fetch_all(
+        connection,
+        "SELECT seq, field, text FROM body WHERE seq IN (SELECT value FROM json_each(?))",
+        (seqs_json,),
     ):
-        words.setdefault(cast(int, seq), {})[str(field)] = str(text)
+        words.setdefault(seq, {})[str(field)] = str(text)
     tags: dict[int, list[tuple[str, str]]] = {}
-    for seq, name, value in connection.execute(
+    for seq, name, value in fetch_all(
+        connection,
         "SELECT seq, name, value FROM tag WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY 1, 2, 3",
         (seqs_json,),
     ):
-        tags.setdefault(cast(int, seq), []).append((str(name), str(value)))
+        tags.setdefault(seq, []).append((str(name), str(value)))
     return words, {seq: tuple(pairs) for seq, pairs in tags.items()}

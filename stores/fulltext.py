@@ -5,6 +5,7 @@ A query is never FTS5 syntax: its words are quoted and joined by OR.
 """
 
 import re
+from typing import Any
 
 TERMS_MAX = 16
 
@@ -20,12 +21,12 @@ STOP_WORDS = frozenset(
 )
 
 
-def index_text(text: str | None) -> str:
+def index_text(text: Any) -> str:
     """Return ``text`` with JSON's escapes as spaces, so that ``\\nclass`` is the word ``class``."""
     return _JSON_ESCAPES.sub(" ", text) if text and "\\" in text else text or ""
 
 
-def identifier_parts(text: str | None) -> str:
+def identifier_parts(text: Any) -> str:
     """Return the parts of the CamelCase words in ``text``; snake_case splits by itself."""
     parts: list[str] = []
     for word in _CAMEL.findall(text or ""):

@@ -1,10 +1,11 @@
 """The journal: one chain over every insert-only record, and the only way to append one.
 
 Contract: a record is its row, its child rows and the salted hashes of its words (tags are words
-too: they stand in the body ``#tags``, the table ``tag`` is its index). They are inserted first; the journal row comes last, carries their digest, and seals them (triggers
-refuse rows for any other seq). Each journal row's hash covers the one before. An anchor file
-outside the database holds the head, keyed, written before each commit: a cut tail, a lost
-``-wal`` or an old copy shows. ``verify`` re-derives all of it.
+too: they stand in the body ``#tags``; the table ``tag`` is its index). They are inserted first;
+the journal row comes last, carries their digest, and seals them (triggers refuse rows for any
+other seq). Each journal row's hash covers the one before. An anchor file outside the database
+holds the head, keyed, written before each commit: a cut tail, a lost ``-wal`` or an old copy
+shows. ``verify`` re-derives all of it.
 """
 
 import hashlib
@@ -13,7 +14,6 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import cast
 
 import apsw
 
@@ -21,6 +21,7 @@ from keepthread.stores.anchor import Anchor
 from keepthread.stores.clock import Clock, stamp
 from keepthread.stores.database import explain
 from keepthread.stores.errors import DatabaseDamaged
+from keepthread.stores.query import fetch_all, fetch_one, fetch_value
 from keepthread.stores.records import Author, Draft, Stamp
 from keepthread.stores.writer_lock import writer_lock
 
@@ -53,12 +54,12 @@ class Transaction:
 
     def __init__(self, connection: apsw.Connection, now: float, head: tuple[int, bytes]) -> None:
         self.connection = connection
-        self.now = now
+        self.now, self.at = now, stamp(now)
         self.seq, self.hash = head
 
     def append(self, author: Author, draft: Draft) -> Stamp:
         """Insert one record and seal it. Raises apsw.ConstraintError where the schema refuses it."""
-        seq, at = self.seq + 1, stamp(self.now)
+        seq, at = self.seq + 1, self.at
         run = self.connection.execute
         tags = sorted(set(draft.tags))
         bodies = {**draft.bodies, TAGS: json.dumps(tags, ensure_ascii=False) if tags else ""}
@@ -87,11 +88,11 @@ class Transaction:
     def _insert(self, table: str, row: Mapping[str, object]) -> None:
         marks = ", ".join("?" * len(row))
         sql = f"INSERT INTO {table}({', '.join(row)}) VALUES({marks})"
-        self.connection.execute(sql, cast("tuple[apsw.SQLiteValue, ...]", tuple(row.values())))
+        fetch_all(self.connection, sql, tuple(row.values()))
 
     def _next_number(self, kind: str) -> int:
         sql = "SELECT coalesce(max(number), 0) + 1 FROM journal WHERE kind = ?"
-        return cast(int, self.connection.execute(sql, (kind,)).get)
+        return int(fetch_value(self.connection, sql, (kind,)))
 
 
 class Journal:
@@ -137,7 +138,7 @@ class Journal:
 
 def head(connection: apsw.Connection) -> tuple[int, bytes]:
     """Return (seq, hash) of the newest journal row; (0, GENESIS) when there is none."""
-    row = connection.execute("SELECT seq, hash FROM journal ORDER BY seq DESC LIMIT 1").fetchone()
+    row = fetch_one(connection, "SELECT seq, hash FROM journal ORDER BY seq DESC LIMIT 1")
     return (int(row[0]), bytes(row[1])) if row else (0, GENESIS)
 
 
@@ -163,7 +164,7 @@ def chain_hash(previous: bytes, link: Iterable[object], digest: bytes) -> bytes:
 
 def verify_record(connection: apsw.Connection, seq: int) -> None:
     """Raise DatabaseDamaged unless the record's rows and words are what its journal row sealed."""
-    row = connection.execute("SELECT kind, digest FROM journal WHERE seq = ?", (seq,)).fetchone()
+    row = fetch_one(connection, "SELECT kind, digest FROM journal WHERE seq = ?", (seq,))
     if row is None or not _record_holds(connection, seq, row[0], row[1]):
         raise DatabaseDamaged(
             f"record {seq} is not what was written. It is not served; run: keepthread verify"
@@ -173,7 +174,7 @@ def verify_record(connection: apsw.Connection, seq: int) -> None:
 def verify_chain(connection: apsw.Connection) -> Iterator[tuple[int, str]]:
     """Re-derive everything; yield (seq, what is wrong) for each row that does not hold."""
     previous, expected = GENESIS, 1
-    cursor = connection.execute(f"SELECT {_JOURNAL}, digest, hash FROM journal ORDER BY seq")
+    cursor = fetch_all(connection, f"SELECT {_JOURNAL}, digest, hash FROM journal ORDER BY seq")
     for *link, digest, found in cursor:
         seq, kind = int(str(link[0])), str(link[1])
         if seq != expected:
@@ -189,11 +190,12 @@ def _record_holds(connection: apsw.Connection, seq: int, kind: str, digest: byte
     if record_digest(connection, seq, kind) != digest:
         return False
     tags = "[]"
-    words = connection.execute(
+    words = fetch_all(
+        connection,
         "SELECT c.field, c.digest, b.salt, b.text FROM content c LEFT JOIN body b USING(seq, field) "
         "WHERE c.seq = ?",
         (seq,),
-    ).fetchall()
+    )
     for field, expected, salt, text in words:
         if text is None:
             if not _is_erased(connection, seq):
@@ -202,17 +204,16 @@ def _record_holds(connection: apsw.Connection, seq: int, kind: str, digest: byte
             return False
         elif field == TAGS:
             tags = text
-    found = connection.execute("SELECT name, value FROM tag WHERE seq = ?", (seq,)).fetchall()
-    return sorted(map(list, found)) == json.loads(tags)
+    found = fetch_all(connection, "SELECT name, value FROM tag WHERE seq = ?", (seq,))
+    return bool(sorted(map(list, found)) == json.loads(tags))
 
 
 def _is_erased(connection: apsw.Connection, seq: int) -> bool:
-    found = connection.execute("SELECT 1 FROM erasure WHERE target = ? LIMIT 1", (seq,))
-    return found.fetchone() is not None
+    return fetch_one(connection, "SELECT 1 FROM erasure WHERE target = ?", (seq,)) is not None
 
 
 def _rows(connection: apsw.Connection, sql: str, seq: int) -> list[list[object]]:
-    rows = connection.execute(sql, (seq,))
+    rows = fetch_all(connection, sql, (seq,))
     return [[v.hex() if isinstance(v, bytes) else v for v in row] for row in rows]
 
 

@@ -8,12 +8,13 @@ is set only with an archive entry as evidence.
 
 import json
 from collections.abc import Iterable
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import apsw
 
 from keepthread.stores.facts import words_and_tags
 from keepthread.stores.journal import Transaction
+from keepthread.stores.query import fetch_all, fetch_one
 from keepthread.stores.records import Author, Draft, PlanItem, RecordId, Stamp, Tags
 
 
@@ -45,46 +46,58 @@ def add_item_event(tx: Transaction, author: Author, item: PlanItem, state: PlanS
 
 def find_item(connection: apsw.Connection, workspace: int, record: RecordId) -> int | None:
     """Return the item (seq of its first event) with this id in this workspace."""
-    row = connection.execute(
+    row = fetch_one(
+        connection,
         "SELECT seq FROM journal WHERE kind = 'plan' AND number = ? AND workspace = ?",
         (record.number, workspace),
-    ).fetchone()
-    return None if row is None else cast(int, row[0])
+    )
+    return None if row is None else row[0]
 
 
 def plan_items(
-    connection: apsw.Connection, workspace: int, task: int | None = None, *, items: Iterable[int] = ()
+    connection: apsw.Connection,
+    workspace: int,
+    task: int | None = None,
+    *,
+    items: Iterable[int] = (),
 ) -> list[PlanItem]:
     """Return the current items of a task (None: those of no task), oldest first; or just ``items``."""
     wanted = list(items)
     if wanted:
-        rows = connection.execute(
+        rows = fetch_all(
+            connection,
             "SELECT seq FROM plan_item WHERE workspace = ? AND item IN (SELECT value FROM json_each(?)) ORDER BY item",
             (workspace, json.dumps(wanted)),
-        ).fetchall()
+        )
     else:
-        rows = connection.execute(
-            "SELECT seq FROM plan_item WHERE workspace = ? AND task IS ? ORDER BY item", (workspace, task)
-        ).fetchall()
-    return _load(connection, [cast(int, r[0]) for r in rows])
+        rows = fetch_all(
+            connection,
+            "SELECT seq FROM plan_item WHERE workspace = ? AND task IS ? ORDER BY item",
+            (workspace, task),
+        )
+    return _load(connection, [r[0] for r in rows])
 
 
 def item_history(connection: apsw.Connection, item: int) -> list[PlanItem]:
     """Return every event of an item as the state it left, oldest first."""
-    rows = connection.execute("SELECT seq FROM plan_event WHERE item = ? ORDER BY version", (item,))
-    return _load(connection, [cast(int, r[0]) for r in rows.fetchall()])
+    rows = fetch_all(
+        connection, "SELECT seq FROM plan_event WHERE item = ? ORDER BY version", (item,)
+    )
+    return _load(connection, [r[0] for r in rows])
 
 
 def _load(connection: apsw.Connection, seqs: list[int]) -> list[PlanItem]:
     wanted = json.dumps(seqs)
     words, tags = words_and_tags(connection, wanted)
     needs: dict[int, list[int]] = {}
-    for event, need in connection.execute(
+    for event, need in fetch_all(
+        connection,
         "SELECT event, needs FROM plan_dep WHERE event IN (SELECT value FROM json_each(?)) ORDER BY 1, 2",
         (wanted,),
     ):
-        needs.setdefault(cast(int, event), []).append(cast(int, need))
-    rows = connection.execute(
+        needs.setdefault(event, []).append(need)
+    rows = fetch_all(
+        connection,
         "SELECT p.seq, p.item, f.number, p.version, p.task, p.status, p.verified, p.evidence, "
         "coalesce(p.started_head, ''), j.agent, j.at FROM plan_event p JOIN journal j USING(seq) "
         "JOIN journal f ON f.seq = p.item WHERE p.seq IN (SELECT value FROM json_each(?)) ORDER BY p.item, p.version",
@@ -92,15 +105,15 @@ def _load(connection: apsw.Connection, seqs: list[int]) -> list[PlanItem]:
     )
     found = []
     for row in rows:
-        seq = cast(int, row[0])
+        seq = row[0]
         text = words.get(seq, {})
         found.append(
             PlanItem(
-                item=cast(int, row[1]),
+                item=row[1],
                 id=f"plan-{row[2]}",
                 seq=seq,
-                version=cast(int, row[3]),
-                task=cast("int | None", row[4]),
+                version=row[3],
+                task=row[4],
                 title=text.get("title", ""),
                 description=text.get("description", ""),
                 status=str(row[5]),
@@ -109,7 +122,7 @@ def _load(connection: apsw.Connection, seqs: list[int]) -> list[PlanItem]:
                 checks=tuple(json.loads(text.get("checks", "[]"))),
                 note=text.get("note", ""),
                 verified=bool(row[6]),
-                evidence=cast("int | None", row[7]),
+                evidence=row[7],
                 started_head=str(row[8]),
                 agent=str(row[9]),
                 at=str(row[10]),

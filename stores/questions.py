@@ -5,12 +5,12 @@ source when it has one.
 """
 
 import json
-from typing import cast
 
 import apsw
 
 from keepthread.stores.facts import words_and_tags
 from keepthread.stores.journal import Transaction
+from keepthread.stores.query import fetch_all, fetch_one
 from keepthread.stores.records import Author, Draft, Question, RecordId, Stamp, Tags
 
 
@@ -24,7 +24,9 @@ def add_question(
     )
 
 
-def add_answer(tx: Transaction, author: Author, question: int, answer: str, source: int | None) -> Stamp:
+def add_answer(
+    tx: Transaction, author: Author, question: int, answer: str, source: int | None
+) -> Stamp:
     """Answer an open question."""
     row = {"question": question, "event": "answered", "source": source}
     return tx.append(
@@ -34,17 +36,20 @@ def add_answer(tx: Transaction, author: Author, question: int, answer: str, sour
 
 def find_question(connection: apsw.Connection, workspace: int, record: RecordId) -> Question | None:
     """Return the question with this id in this workspace."""
-    row = connection.execute(
+    row = fetch_one(
+        connection,
         "SELECT seq FROM journal WHERE kind = 'question' AND number = ? AND workspace = ?",
         (record.number, workspace),
-    ).fetchone()
-    return None if row is None else _load(connection, [cast(int, row[0])])[0]
+    )
+    return None if row is None else _load(connection, [row[0]])[0]
 
 
 def open_questions(connection: apsw.Connection, workspace: int) -> list[Question]:
     """Return the open questions of a workspace, oldest first."""
-    rows = connection.execute("SELECT seq FROM question_open WHERE workspace = ? ORDER BY seq", (workspace,))
-    return _load(connection, [cast(int, r[0]) for r in rows.fetchall()])
+    rows = fetch_all(
+        connection, "SELECT seq FROM question_open WHERE workspace = ? ORDER BY seq", (workspace,)
+    )
+    return _load(connection, [r[0] for r in rows])
 
 
 def load_questions(connection: apsw.Connection, seqs: list[int]) -> list[Question]:
@@ -54,12 +59,13 @@ def load_questions(connection: apsw.Connection, seqs: list[int]) -> list[Questio
 
 def _load(connection: apsw.Connection, seqs: list[int]) -> list[Question]:
     wanted = json.dumps(seqs)
-    rows = connection.execute(
+    rows = fetch_all(
+        connection,
         "SELECT q.seq, j.number, j.at, q.blocks, a.seq, ja.at, a.source FROM question_event q JOIN journal j USING(seq) "
         "LEFT JOIN question_event a ON a.question = q.seq AND a.event = 'answered' LEFT JOIN journal ja ON ja.seq = a.seq "
         "WHERE q.event = 'opened' AND q.seq IN (SELECT value FROM json_each(?)) ORDER BY q.seq",
         (wanted,),
-    ).fetchall()
+    )
     answers = [r[4] for r in rows if r[4] is not None]
     words, tags = words_and_tags(connection, json.dumps([*seqs, *answers]))
     found = []

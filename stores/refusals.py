@@ -6,11 +6,11 @@ and nothing refused (a secret, an injection) is stored.
 
 import hashlib
 import hmac
-from typing import cast
 
 import apsw
 
 from keepthread.stores.journal import Transaction
+from keepthread.stores.query import fetch_all
 from keepthread.stores.records import Author, Draft, Stamp
 
 
@@ -25,9 +25,10 @@ def add_refusal(
 
 def refusals_by_code(connection: apsw.Connection, workspace: int) -> dict[str, int]:
     """Count the refusals of a workspace by code."""
-    rows = connection.execute(
+    rows = fetch_all(
+        connection,
         "SELECT r.code, count(*) FROM refusal r JOIN journal j USING(seq) WHERE j.workspace = ? "
         "GROUP BY r.code ORDER BY 2 DESC, 1",
         (workspace,),
     )
-    return {str(code): cast(int, n) for code, n in rows}
+    return {str(code): n for code, n in rows}

@@ -5,12 +5,13 @@ it); a proposal never replaces a confirmed goal; old versions are kept.
 """
 
 import json
-from typing import cast
+from typing import Any
 
 import apsw
 
 from keepthread.stores.archive import words_of
 from keepthread.stores.journal import Transaction
+from keepthread.stores.query import fetch_one
 from keepthread.stores.records import Author, Draft, RecordId, Stamp, Task
 
 
@@ -33,25 +34,28 @@ def add_task_version(tx: Transaction, author: Author, task: Task, **change: obje
 
 def get_task(connection: apsw.Connection, task: int) -> Task:
     """Return the current version of a task known to exist."""
-    row = connection.execute(_SELECT + "WHERE t.task = ?", (task,)).fetchone()
-    return _task_from_row(connection, cast("tuple[object, ...]", row))
+    row = fetch_one(connection, _SELECT + "WHERE t.task = ?", (task,))
+    return _task_from_row(connection, row)
 
 
 def find_task(connection: apsw.Connection, workspace: int, record: RecordId) -> Task | None:
     """Return the task with this id in this workspace."""
-    row = connection.execute(
-        _SELECT + "WHERE j.number = ? AND t.workspace = ?", (record.number, workspace)
-    ).fetchone()
+    row = fetch_one(
+        connection, _SELECT + "WHERE j.number = ? AND t.workspace = ?", (record.number, workspace)
+    )
     return None if row is None else _task_from_row(connection, row)
 
 
-def newest_task(connection: apsw.Connection, workspace: int, *, finished: bool = False) -> Task | None:
+def newest_task(
+    connection: apsw.Connection, workspace: int, *, finished: bool = False
+) -> Task | None:
     """Return the newest unfinished task of a workspace; or, with ``finished``, the newest done one."""
     sign = "=" if finished else "<>"
-    row = connection.execute(
+    row = fetch_one(
+        connection,
         _SELECT + f"WHERE t.workspace = ? AND t.state {sign} 'done' ORDER BY t.seq DESC LIMIT 1",
         (workspace,),
-    ).fetchone()
+    )
     return None if row is None else _task_from_row(connection, row)
 
 
@@ -61,16 +65,16 @@ _SELECT = (
 )
 
 
-def _task_from_row(connection: apsw.Connection, row: tuple[object, ...]) -> Task:
-    words = words_of(connection, cast(int, row[0]))
+def _task_from_row(connection: apsw.Connection, row: Any) -> Task:
+    words = words_of(connection, row[0])
     return Task(
-        task=cast(int, row[1]),
+        task=row[1],
         id=f"task-{row[2]}",
-        version=cast(int, row[3]),
+        version=row[3],
         state=str(row[4]),
         goal=words.get("goal", ""),
         constraints=tuple(json.loads(words.get("constraints", "[]"))),
-        source=cast("int | None", row[5]),
+        source=row[5],
         at=str(row[6]),
     )
 

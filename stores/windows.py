@@ -5,12 +5,13 @@ Contract: opened once; events are appended and never change it. A window is clos
 """
 
 import json
-from typing import cast
+from typing import Any
 
 import apsw
 
 from keepthread.stores.archive import words_of
 from keepthread.stores.journal import Transaction
+from keepthread.stores.query import fetch_all, fetch_one
 from keepthread.stores.records import Author, Draft, Stamp, Window
 
 CLOSING = ("compacted", "handed_off", "ended", "found_dead")
@@ -47,12 +48,17 @@ def add_window_event(
 
 def get_window(connection: apsw.Connection, seq: int) -> Window:
     """Return a window known to exist."""
-    row = connection.execute(_SELECT + "WHERE w.seq = ?", (seq,)).fetchone()
-    return _window_from_row(connection, cast("tuple[object, ...]", row))
+    row = fetch_one(connection, _SELECT + "WHERE w.seq = ?", (seq,))
+    return _window_from_row(connection, row)
 
 
 def windows(
-    connection: apsw.Connection, workspace: int, *, session: str = "", open_only: bool = False, limit: int = 20
+    connection: apsw.Connection,
+    workspace: int,
+    *,
+    session: str = "",
+    open_only: bool = False,
+    limit: int = 20,
 ) -> list[Window]:
     """Return the windows of a workspace, newest first; ``session`` narrows to one client session."""
     sql, values = _SELECT + "WHERE j.workspace = ?", [workspace, *([session] if session else [])]
@@ -60,52 +66,61 @@ def windows(
         sql += " AND w.session = ?"
     if open_only:
         sql += f" AND {_CLOSED} = ''"
-    rows = connection.execute(sql + f" ORDER BY w.seq DESC LIMIT {limit:d}", values).fetchall()
+    rows = fetch_all(connection, sql + f" ORDER BY w.seq DESC LIMIT {limit:d}", values)
     return [_window_from_row(connection, row) for row in rows]
 
 
 def sessions_window(connection: apsw.Connection, session: str) -> Window | None:
     """Return the newest open window of a client session, whatever its workspace."""
-    row = connection.execute(
-        _SELECT + f"WHERE w.session = ? AND {_CLOSED} = '' ORDER BY w.seq DESC LIMIT 1", (session,)
-    ).fetchone()
+    row = fetch_one(
+        connection,
+        _SELECT + f"WHERE w.session = ? AND {_CLOSED} = '' ORDER BY w.seq DESC LIMIT 1",
+        (session,),
+    )
     return None if row is None else _window_from_row(connection, row)
 
 
 def joined_task(connection: apsw.Connection, window: int) -> int | None:
     """Return the task a window works on; None when it never joined one."""
-    row = connection.execute(
+    row = fetch_one(
+        connection,
         "SELECT target FROM window_event WHERE window = ? AND event = 'joined_task' ORDER BY seq DESC LIMIT 1",
         (window,),
-    ).fetchone()
-    return None if row is None else cast("int | None", row[0])
+    )
+    return None if row is None else row[0]
 
 
-def window_words(connection: apsw.Connection, window: int, event: str) -> tuple[dict[str, str], str]:
+def window_words(
+    connection: apsw.Connection, window: int, event: str
+) -> tuple[dict[str, str], str]:
     """Return the words and time of a window's newest ``event``; ({}, "") when there is none."""
-    row = connection.execute(
+    row = fetch_one(
+        connection,
         "SELECT e.seq, j.at FROM window_event e JOIN journal j USING(seq) WHERE e.window = ? AND e.event = ? "
         "ORDER BY e.seq DESC LIMIT 1",
         (window, event),
-    ).fetchone()
-    return ({}, "") if row is None else (words_of(connection, cast(int, row[0])), str(row[1]))
+    )
+    return ({}, "") if row is None else (words_of(connection, row[0]), str(row[1]))
 
 
 def last_activity(connection: apsw.Connection, window: int) -> str:
     """Return the time of the newest record written in a window (or of its opening)."""
-    row = connection.execute(
-        "SELECT at FROM journal WHERE window = ?1 OR seq = ?1 ORDER BY seq DESC LIMIT 1", (window,)
-    ).fetchone()
+    row = fetch_one(
+        connection,
+        "SELECT at FROM journal WHERE window = ?1 OR seq = ?1 ORDER BY seq DESC LIMIT 1",
+        (window,),
+    )
     return str(row[0]) if row else ""
 
 
 def count_records(connection: apsw.Connection, window: int, kinds: tuple[str, ...]) -> int:
     """Count the records of ``kinds`` written in a window."""
-    row = connection.execute(
+    row = fetch_one(
+        connection,
         "SELECT count(*) FROM journal WHERE window = ? AND kind IN (SELECT value FROM json_each(?))",
         (window, json.dumps(kinds)),
-    ).fetchone()
-    return cast(int, row[0] if row else 0)
+    )
+    return row[0] if row else 0
 
 
 _CLOSED = (
@@ -118,15 +133,15 @@ _SELECT = (
 )
 
 
-def _window_from_row(connection: apsw.Connection, row: tuple[object, ...]) -> Window:
-    seq = cast(int, row[0])
+def _window_from_row(connection: apsw.Connection, row: Any) -> Window:
+    seq = row[0]
     return Window(
         seq=seq,
         id=f"window-{row[1]}",
-        workspace=cast(int, row[2]),
+        workspace=row[2],
         client=str(row[3]),
         session=str(row[4]),
-        host_pid=cast(int, row[5]),
+        host_pid=row[5],
         host_started=str(row[6]),
         work_tree=words_of(connection, seq).get("work_tree", ""),
         at=str(row[7]),

@@ -46,7 +46,9 @@ def resolve_source(write: Write, view: View) -> Refusal | Write | None:
             "from search_archive. What cannot be cited is an inference with supports, or an open question.",
         )
     if len(sources) > SOURCES_MAX:
-        return Refusal("too_long", f"{len(sources)} sources; at most {SOURCES_MAX}.", "Cite the decisive ones.")
+        return Refusal(
+            "too_long", f"{len(sources)} sources; at most {SOURCES_MAX}.", "Cite the decisive ones."
+        )
     resolved: list[Cited] = []
     for given in sources:
         found = resolve_citation(given, view)
@@ -102,7 +104,9 @@ def check_citable(given: str, entry: Entry | None, view: View) -> Refusal | None
             "Cite the tool call or the user's message.",
         )
     if entry.erased:
-        return Refusal("unknown_source", f"the words of {entry.id} were erased.", "Look again and cite that.")
+        return Refusal(
+            "unknown_source", f"the words of {entry.id} were erased.", "Look again and cite that."
+        )
     return None
 
 
@@ -139,12 +143,17 @@ def not_in_source(found: Grounding, entries: Sequence[Entry], view: View) -> Ref
     """The refusal for a claim its sources do not contain, with the nearest passages."""
     by_id = {e.id: e for e in entries}
     material = [
-        (f"nearest passage, {p.entry} at {p.start}", by_id[p.entry].output[p.start : p.stop][:_QUOTED_MAX])
+        (
+            f"nearest passage, {p.entry} at {p.start}",
+            by_id[p.entry].output[p.start : p.stop][:_QUOTED_MAX],
+        )
         for p in found.nearest
         if p.entry in by_id
     ]
     if any(e.role == "user" for e in entries):
-        material += [(f"the user said, {m.id}", m.output[:_QUOTED_MAX]) for m in view.user_messages()[:3]]
+        material += [
+            (f"the user said, {m.id}", m.output[:_QUOTED_MAX]) for m in view.user_messages()[:3]
+        ]
     missing = f" Not found: {', '.join(found.missing[:5])}." if found.missing else ""
     return Refusal(
         "not_in_source",
@@ -167,7 +176,11 @@ def _choices(resolved: Sequence[Cited]) -> list[tuple[Entry, ...]]:
         return [*choices, *spread]
     newest = tuple(entries[0] for entries in loose)
     wide = tuple(e for entries in loose for e in entries[:_SPREAD_MAX])
-    return [(*fixed, *newest), (*fixed, *dict.fromkeys(wide)), *[(*fixed, e) for es in loose for e in es]]
+    return [
+        (*fixed, *newest),
+        (*fixed, *dict.fromkeys(wide)),
+        *[(*fixed, e) for es in loose for e in es],
+    ]
 
 
 def _grounded(write: Write, chosen: tuple[Entry, ...], found: Grounding) -> Write:
@@ -210,9 +223,15 @@ class _Similarity:
 
 def _unknown(given: str, view: View) -> Refusal:
     tools = ", ".join(f"tool:{t}" for t in view.known_tools()[:5])
-    seen = f" Captured here: {tools}." if tools else " No tool call was captured in this workspace yet."
+    seen = (
+        f" Captured here: {tools}."
+        if tools
+        else " No tool call was captured in this workspace yet."
+    )
     remedy = "Call search_archive for the entry, capture_file for a file, or ask an open question."
-    material = tuple((f"the user said, {m.id}", m.output[:_QUOTED_MAX]) for m in view.user_messages()[:3])
+    material = tuple(
+        (f"the user said, {m.id}", m.output[:_QUOTED_MAX]) for m in view.user_messages()[:3]
+    )
     return Refusal(
         "unknown_source",
         f"{given[:80]!r} names no archive entry of this workspace.{seen}",

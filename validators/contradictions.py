@@ -17,7 +17,11 @@ from keepthread.validators.view import View
 
 Judge = Callable[[Statement, Statement, float | None], Judgement]
 
-_KIND = {"observation": "observation", "inference": "inference", "instruction": "instruction-from-user"}
+_KIND = {
+    "observation": "observation",
+    "inference": "inference",
+    "instruction": "instruction-from-user",
+}
 
 
 class Conflict(NamedTuple):
@@ -49,7 +53,11 @@ def resolve_contradiction(judge: Judge) -> Callable[[Write, View], Refusal | Wri
             if fact.seq in known or not scope_agrees(write.scope, fact.scope):
                 continue
             verdict = judge(Statement(fact.text, fact.subject, fact.kind), new, cosine)
-            if verdict.label == "duplicate" and _mergeable(write, fact) and write.duplicate_of is None:
+            if (
+                verdict.label == "duplicate"
+                and _mergeable(write, fact)
+                and write.duplicate_of is None
+            ):
                 write = write._replace(duplicate_of=fact.seq)
             elif verdict.label == "contradiction" and not write.both_hold:
                 conflicts.append(Conflict(fact, verdict.sure, verdict.why))
@@ -97,7 +105,11 @@ def _settle(write: Write, conflict: Conflict, view: View) -> Refusal | Write:
     if write.reported or old.reported:
         return _dispute(write, conflict)
     if write.kind == "instruction":
-        return _supersede(write, conflict) if old.kind == "instruction-from-user" else _dispute(write, conflict)
+        return (
+            _supersede(write, conflict)
+            if old.kind == "instruction-from-user"
+            else _dispute(write, conflict)
+        )
     if old.kind == "instruction-from-user":
         return _dispute(write, conflict)._replace(
             remarks=(*write.remarks, f"violates the user's instruction {old.id}: tell the user")
@@ -139,7 +151,9 @@ def _supersede(write: Write, conflict: Conflict) -> Write:
 
 def _dispute(write: Write, conflict: Conflict) -> Write:
     remark = f"disputed with {conflict.fact.id} ({conflict.why}): both stand until one is checked"
-    return write._replace(disputes=(*write.disputes, conflict.fact.seq), remarks=(*write.remarks, remark))
+    return write._replace(
+        disputes=(*write.disputes, conflict.fact.seq), remarks=(*write.remarks, remark)
+    )
 
 
 def _mergeable(write: Write, fact: Fact) -> bool:

@@ -8,7 +8,13 @@ from keepthread.validators.verdict import Refusal, Write
 from keepthread.validators.view import View
 
 TEXT_CHARS_MAX = 1_000
-OTHER_CHARS_MAX = {"subject": 200, "expires_when": 200, "title": 200, "question": 1_000, "goal": 2_000}
+OTHER_CHARS_MAX = {
+    "subject": 200,
+    "expires_when": 200,
+    "title": 200,
+    "question": 1_000,
+    "goal": 2_000,
+}
 WORDS_CHARS_MAX = 2_000
 LIST_MAX = 20
 TITLES_MAX = 100
@@ -37,7 +43,9 @@ def parse_scope(write: Write, view: View) -> Refusal | Write | None:
         return None
     if len(write.scope_given) > LIST_MAX:
         return Refusal(
-            "bad_scope", f"{len(write.scope_given)} scope tags; at most {LIST_MAX}.", "Keep those that decide."
+            "bad_scope",
+            f"{len(write.scope_given)} scope tags; at most {LIST_MAX}.",
+            "Keep those that decide.",
         )
     tags: list[tuple[str, str]] = []
     for given in write.scope_given:

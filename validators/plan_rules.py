@@ -9,7 +9,9 @@ from keepthread.validators.view import View
 STATUSES = ("pending", "in_progress", "blocked", "done", "skipped")
 FINISHED = ("done", "skipped")
 
-_CHECK = re.compile(r"(?:path_exists|path_changed|file_contains|commit_mentions|command):\S.{0,300}")
+_CHECK = re.compile(
+    r"(?:path_exists|path_changed|file_contains|commit_mentions|command):\S.{0,300}"
+)
 _STATUS_WORDS = {
     "todo": "pending", "open": "pending", "doing": "in_progress", "started": "in_progress", "active": "in_progress",
     "wip": "in_progress", "in progress": "in_progress", "completed": "done", "complete": "done", "finished": "done",
@@ -23,7 +25,9 @@ def read_status(given: str) -> str | Refusal:
     word = _STATUS_WORDS.get(word, word.replace("-", "_").replace(" ", "_"))
     if word in STATUSES:
         return word
-    return Refusal("bad_status", f"status {given[:40]!r} is unknown.", f"One of: {', '.join(STATUSES)}.")
+    return Refusal(
+        "bad_status", f"status {given[:40]!r} is unknown.", f"One of: {', '.join(STATUSES)}."
+    )
 
 
 def check_checks(checks: tuple[str, ...]) -> Refusal | None:
@@ -39,7 +43,9 @@ def check_checks(checks: tuple[str, ...]) -> Refusal | None:
     return None
 
 
-def resolve_dependencies(given: tuple[str, ...], item: PlanItem | None, view: View) -> tuple[int, ...] | Refusal:
+def resolve_dependencies(
+    given: tuple[str, ...], item: PlanItem | None, view: View
+) -> tuple[int, ...] | Refusal:
     """Return the items depended on; refuse unknown ones and cycles (``unmet_dependency``)."""
     found: list[int] = []
     for name in given:
@@ -47,7 +53,9 @@ def resolve_dependencies(given: tuple[str, ...], item: PlanItem | None, view: Vi
         other = view.item(name) if record is not None and record.kind == "plan" else None
         if other is None:
             return Refusal(
-                "unmet_dependency", f"depends_on names {name[:40]!r}, which is no plan item here.", "Name ids: plan-3."
+                "unmet_dependency",
+                f"depends_on names {name[:40]!r}, which is no plan item here.",
+                "Name ids: plan-3.",
             )
         found.append(other.item)
     if item is not None:

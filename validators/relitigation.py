@@ -26,7 +26,9 @@ def check_reason(write: Write, view: View) -> Refusal | None:
         return None
     return Refusal(
         "missing_reason",
-        "a decision needs the reason that settles it." if not reason else f"{reason[:60]!r} is no reason.",
+        "a decision needs the reason that settles it."
+        if not reason
+        else f"{reason[:60]!r} is no reason.",
         "Say in `reason` why this and not the alternatives; the next window will read it.",
     )
 
@@ -70,11 +72,13 @@ def otherwise(old: Decision, text: str, cosine: float | None, judge: Judge) -> b
     """True when ``text`` decides otherwise than ``old``: a contradiction, its reversal, or what it rejected."""
     if judge(Statement(old.decision), Statement(text), cosine).label == "contradiction":
         return True
-    if bool(_UNDO.search(old.decision)) != bool(_UNDO.search(text)) and _same_matter(old.decision, text):
-        return True
-    return any(is_duplicate(a, text, None) or _covers(a, text) for a in old.alternatives) and not _covers(
+    if bool(_UNDO.search(old.decision)) != bool(_UNDO.search(text)) and _same_matter(
         old.decision, text
-    )
+    ):
+        return True
+    return any(
+        is_duplicate(a, text, None) or _covers(a, text) for a in old.alternatives
+    ) and not _covers(old.decision, text)
 
 
 def _same_matter(a: str, b: str) -> bool:

@@ -29,7 +29,9 @@ from keepthread.validators.wording import (
 Rule = Callable[[Write, View], Refusal | Write | None]
 
 
-def rules_table(judge: Judge, per_window: int, between_calls: int) -> Mapping[str, tuple[Rule, ...]]:
+def rules_table(
+    judge: Judge, per_window: int, between_calls: int
+) -> Mapping[str, tuple[Rule, ...]]:
     """Return the rules by kind of write, for a judge and the write budgets."""
     shape: tuple[Rule, ...] = (check_length, parse_scope, check_times)
     budget = write_budget(per_window, between_calls)

@@ -47,8 +47,11 @@ SHAPES = (
         r"[\w-]{20,1024}(?:\.[\w-]{2,16}\.[\w-]{5,16})?",
     ),
     Shape("gitlab session", "_gitlab_session=", r"[0-9a-z]{32}"),
-    Shape("slack token", "xoxb- xoxa- xoxp- xoxo- xoxs- xoxr- xoxe- xoxd- xoxc-",
-          r"(?:\d{8,14}-)+[\w-]{8,255}"),
+    Shape(
+        "slack token",
+        "xoxb- xoxa- xoxp- xoxo- xoxs- xoxr- xoxe- xoxd- xoxc-",
+        r"(?:\d{8,14}-)+[\w-]{8,255}",
+    ),
     Shape("slack token", "xoxa- xoxr-", r"(?:\d-)?(?=[A-Za-z]*\d)[0-9A-Za-z]{8,48}"),
     Shape("slack token", "xoxe- xoxe.xoxb- xoxe.xoxp-", r"\d-[A-Za-z0-9]{100,255}"),
     Shape("slack token", "xapp-", r"\d-[A-Za-z0-9]+-\d+-[a-z0-9]{20,128}"),
@@ -57,12 +60,19 @@ SHAPES = (
         "hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/",
         r"[\w+/]{20,128}",
     ),
-    Shape("discord webhook", "discord.com/api/webhooks/ discordapp.com/api/webhooks/",
-          r"\d{15,21}/[\w-]{40,100}"),
-    Shape("discord token", "MT Mj Mz MD NT Nj Nz ND OT OD",
-          r"[\w-]{21,26}\.[\w-]{6}\.[\w-]{27,38}"),
-    Shape("stripe key", "sk_live_ rk_live_ sk_test_ rk_test_ sk_prod_ rk_prod_",
-          r"[A-Za-z0-9]{10,247}"),
+    Shape(
+        "discord webhook",
+        "discord.com/api/webhooks/ discordapp.com/api/webhooks/",
+        r"\d{15,21}/[\w-]{40,100}",
+    ),
+    Shape(
+        "discord token", "MT Mj Mz MD NT Nj Nz ND OT OD", r"[\w-]{21,26}\.[\w-]{6}\.[\w-]{27,38}"
+    ),
+    Shape(
+        "stripe key",
+        "sk_live_ rk_live_ sk_test_ rk_test_ sk_prod_ rk_prod_",
+        r"[A-Za-z0-9]{10,247}",
+    ),
     Shape("stripe webhook secret", "whsec_", r"[A-Za-z0-9+/]{24,128}={0,2}"),
     Shape("twilio key", "AC SK", r"(?=[a-f]*\d)[a-f0-9]{32}"),
     Shape("sendgrid key", "SG.", r"[\w-]{20,24}\.[\w-]{39,50}"),
@@ -94,8 +104,11 @@ SHAPES = (
     Shape("facebook token", "EAAM EAAC EAAB EAAG EAAJ", r"[A-Za-z0-9]{60,300}"),
     Shape("square token", "EAAA", r"[\w-]{56,64}"),
     Shape("square token", "sq0atp- sq0csp- sq0idp-", r"[\w\\-]{22,60}"),
-    Shape("paypal token", "access_token$production$ access_token$sandbox$",
-          r"[0-9a-z]{16}\$[0-9a-f]{32}"),
+    Shape(
+        "paypal token",
+        "access_token$production$ access_token$sandbox$",
+        r"[0-9a-z]{16}\$[0-9a-f]{32}",
+    ),
     Shape("shopify token", "shpat_ shpca_ shppa_ shpss_ shptka_", r"[A-Fa-f0-9]{32}"),
     Shape("artifactory key", "AKC", r"(?=[A-Za-z]*\d)[A-Za-z0-9]{10,100}"),
     Shape("artifactory token", "cmVmd", r"[A-Za-z0-9]{59}"),
@@ -109,8 +122,11 @@ SHAPES = (
     Shape("duffel token", "duffel_test_ duffel_live_", r"[\w=-]{43}"),
     Shape("dynatrace token", "dt0c01. dt0s01. dt0s02.", r"[A-Z0-9]{8,24}\.[A-Za-z0-9]{64}"),
     Shape("easypost key", "EZAK EZTK", r"[A-Za-z0-9]{54}"),
-    Shape("flutterwave key", "FLWSECK_TEST- FLWSECK- FLWPUBK_TEST- FLWPUBK-",
-          r"[A-Za-z0-9]{12,32}(?:-X)?"),
+    Shape(
+        "flutterwave key",
+        "FLWSECK_TEST- FLWSECK- FLWPUBK_TEST- FLWPUBK-",
+        r"[A-Za-z0-9]{12,32}(?:-X)?",
+    ),
     Shape("fly.io token", "fo1_", r"[\w-]{43}"),
     Shape("fly.io token", "fm1a_ fm1r_ fm2_", r"[A-Za-z0-9+/]{100,2000}={0,3}"),
     Shape("frame.io token", "fio-u-", r"[\w=-]{64}"),
@@ -128,12 +144,16 @@ SHAPES = (
     Shape("notion token", "secret_", r"(?=[A-Za-z]*\d)[A-Za-z0-9]{43}"),
     Shape("octopus key", "API-", r"(?=[A-Z]*\d)[A-Z0-9]{25,27}"),
     Shape("1password token", "ops_eyJ", r"[\w+/-]{100,2000}={0,3}"),
-    Shape("1password secret key", "A3-",
-          r"[A-Z0-9]{6}-[A-Z0-9]{6}-?[A-Z0-9]{5}(?:-[A-Z0-9]{5}){3}"),
+    Shape(
+        "1password secret key", "A3-", r"[A-Z0-9]{6}-[A-Z0-9]{6}-?[A-Z0-9]{5}(?:-[A-Z0-9]{5}){3}"
+    ),
     Shape("age key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{58}"),
     Shape("openshift token", "sha256~", r"[\w-]{43}"),
-    Shape("plaid token", "access-sandbox- access-development- access-production-",
-          r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
+    Shape(
+        "plaid token",
+        "access-sandbox- access-development- access-production-",
+        r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    ),
     Shape("planetscale token", "pscale_tkn_ pscale_pw_ pscale_oauth_", r"[\w=.-]{32,64}"),
     Shape("posthog key", "phx_ phs_", r"[A-Za-z0-9]{40,60}"),
     Shape("postman key", "PMAK-", r"[a-f0-9]{24}-[a-f0-9]{34}"),
@@ -164,20 +184,24 @@ SHAPES = (
     Shape("figma token", "figd_ figo_", r"[\w-]{40,64}"),
     Shape("mapbox token", "sk.eyJ pk.eyJ", r"[\w-]{20,200}\.[\w-]{20,64}"),
     Shape("defined networking token", "dnkey-", r"[\w=-]{26}-[\w=-]{52}"),
-    Shape("authress key", "sc_ ext_ scauth_ authress_",
-          r"[a-z0-9]{5,30}\.[a-z0-9]{4,6}\.acc[_-][a-z0-9-]{10,32}\.[\w+/=-]{30,120}"),
+    Shape(
+        "authress key",
+        "sc_ ext_ scauth_ authress_",
+        r"[a-z0-9]{5,30}\.[a-z0-9]{4,6}\.acc[_-][a-z0-9-]{10,32}\.[\w+/=-]{30,120}",
+    ),
     Shape("wepay, lob or rapid key", "live_pub_ test_pub_", r"[a-f0-9]{31}"),
     Shape("lob key", "live_ test_", r"[a-f0-9]{35}"),
     Shape("microsoft teams webhook", "webhook.office.com/webhookb2/", r"[\w@/-]{60,255}"),
     Shape("zapier webhook", "hooks.zapier.com/hooks/catch/", r"[\w/]{10,64}"),
-    Shape("softlayer key", "api.softlayer.com/soap/v3/ api.softlayer.com/soap/v3.1/",
-          r"[A-Za-z0-9]{64}"),
+    Shape(
+        "softlayer key",
+        "api.softlayer.com/soap/v3/ api.softlayer.com/soap/v3.1/",
+        r"[A-Za-z0-9]{64}",
+    ),
     Shape("telegram token", "api.telegram.org/bot", r"\d{6,12}:[\w-]{30,40}"),
 )
 
-_USER_PASSWORD = (
-    r" -(?:u|-user)[ \t=]{0,2}['\"]?[^\s:'\"/$]{1,100}:([^\s'\"/]{3,200})"
-)
+_USER_PASSWORD = r" -(?:u|-user)[ \t=]{0,2}['\"]?[^\s:'\"/$]{1,100}:([^\s'\"/]{3,200})"
 
 INFIXES = (
     Infix("telegram token", ":AA", 16, r"(?<![\w:])\d{5,16}:AA[\w-]{32,33}(?![\w-])"),
@@ -195,8 +219,12 @@ INFIXES = (
     Infix("password argument", " --user", 0, _USER_PASSWORD, "curl"),
     Infix("signed url", "X-Amz-Signature=", 0, r"X-Amz-Signature=([0-9a-f]{64})"),
     Infix("signed url", "sig=", 1, r"(?<=[?&;])sig=([A-Za-z0-9%+/=_-]{40,120})"),
-    Infix("sidekiq credentials", "CONTRIBSYS__COM", 0,
-          r"CONTRIBSYS__COM\W{1,4}([a-f0-9]{8}:[a-f0-9]{8})"),
+    Infix(
+        "sidekiq credentials",
+        "CONTRIBSYS__COM",
+        0,
+        r"CONTRIBSYS__COM\W{1,4}([a-f0-9]{8}:[a-f0-9]{8})",
+    ),
     *(
         Infix("facebook token", f"{digit}|", 16, r"(?<!\w)\d{13,17}\|[\w-]{27,40}(?![\w-])")
         for digit in "0123456789"
@@ -208,12 +236,30 @@ INFIXES = (
 LABEL_STEMS = ("pass", "pw", "secret", "token", "key", "auth", "cred", "contrase")
 
 PASSWORD_ENDINGS = (
-    "password", "passwd", "passwort", "passphrase", "passcode", "pwd", "contraseña", "contrasena",
+    "password",
+    "passwd",
+    "passwort",
+    "passphrase",
+    "passcode",
+    "pwd",
+    "contraseña",
+    "contrasena",
 )
 TOKEN_ENDINGS = ("secret", "token", "credential", "credentials", "creds")
 KEY_ENDINGS = (
-    "apikey", "authkey", "accesskey", "secretkey", "privatekey", "masterkey", "accountkey",
-    "encryptionkey", "signingkey", "servicekey", "sharedkey", "clientkey", "privkey",
+    "apikey",
+    "authkey",
+    "accesskey",
+    "secretkey",
+    "privatekey",
+    "masterkey",
+    "accountkey",
+    "encryptionkey",
+    "signingkey",
+    "servicekey",
+    "sharedkey",
+    "clientkey",
+    "privkey",
 )
 
 # x_key is a secret when x is one of these ...
@@ -253,10 +299,42 @@ ABOUT = frozenset(
 
 # Values that stand for a secret or say that there is none.
 PLACEHOLDER_PARTS = (
-    "example", "placeholder", "change_me", "changeme", "change-me", "changeit", "your", "insert",
-    "replace", "dummy", "fake", "sample", "redacted", "todo", "fixme", "foobar", "notasecret",
-    "not-a-secret", "not_a_secret", "process.env", "environ", "getenv", "secretsmanager", "xxxx",
-    "****", "...", "abcdefghij", "lorem", "<", "${", "{{", "{%", "%(", "#{", "$(", "put_",
+    "example",
+    "placeholder",
+    "change_me",
+    "changeme",
+    "change-me",
+    "changeit",
+    "your",
+    "insert",
+    "replace",
+    "dummy",
+    "fake",
+    "sample",
+    "redacted",
+    "todo",
+    "fixme",
+    "foobar",
+    "notasecret",
+    "not-a-secret",
+    "not_a_secret",
+    "process.env",
+    "environ",
+    "getenv",
+    "secretsmanager",
+    "xxxx",
+    "****",
+    "...",
+    "abcdefghij",
+    "lorem",
+    "<",
+    "${",
+    "{{",
+    "{%",
+    "%(",
+    "#{",
+    "$(",
+    "put_",
 )
 PLACEHOLDER_WORDS = frozenset(
     "admin alphanumeric anonymous any basic bearer blank bool boolean bytes char confidential "

@@ -264,8 +264,10 @@ def _authorizations(text: str, lower: str) -> Iterator[Secret]:
         match = compiled(_SCHEME).match(lower, position + len("authorization"))
         if match:
             value = text[match.start(1) : match.end(1)]
-            if any(map(str.isdigit, value)) and not _is_stand_in(value) or looks_random(
-                value, DOUBTFUL
+            if (
+                any(map(str.isdigit, value))
+                and not _is_stand_in(value)
+                or looks_random(value, DOUBTFUL)
             ):
                 yield Secret("authorization header", *match.span(1))
     for position in _positions(lower, "bearer "):

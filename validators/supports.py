@@ -34,7 +34,8 @@ def resolve_supports(write: Write, view: View) -> Refusal | Write | None:
         seqs.append(found[0])
         weights.append(found[1])
     return write._replace(
-        supports=tuple(dict.fromkeys(seqs)), confidence=inference_confidence(weights) if weights else 0.0
+        supports=tuple(dict.fromkeys(seqs)),
+        confidence=inference_confidence(weights) if weights else 0.0,
     )
 
 
@@ -60,7 +61,9 @@ def _support(given: str, view: View) -> tuple[int, float] | Refusal:
     record = parse_id(name)
     if record is None:
         return Refusal(
-            "unknown_support", f"{given[:80]!r} is no id.", "Name facts (fact-3) or archive entries (call-12)."
+            "unknown_support",
+            f"{given[:80]!r} is no id.",
+            "Name facts (fact-3) or archive entries (call-12).",
         )
     if record.kind == "fact":
         fact = view.fact(name)

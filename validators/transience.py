@@ -25,7 +25,9 @@ _SHARE_DONE = re.compile(
     r"|\b(?:so far|right now|at the moment|at this moment|currently running|is (?:still )?(?:running|in progress|downloading|building))\b",
     re.I,
 )
-_NOW = re.compile(r"\b(?:is|are|stands? at|has|have|at|now|currently|shows?|reads?|remain|left)\b|[:=]", re.I)
+_NOW = re.compile(
+    r"\b(?:is|are|stands? at|has|have|at|now|currently|shows?|reads?|remain|left)\b|[:=]", re.I
+)
 _HISTORY = re.compile(
     r"\b(?:was|were|had|did|took|ran|failed|passed|finished at|ended|on \d{4}-\d\d-\d\d|at \d{1,2}:\d\d|"
     r"\d{4}-\d\d-\d\d|run #?\d+|build #\d+|in run|yesterday|last (?:run|night|week)|limit|maximum|max|"
@@ -37,7 +39,11 @@ _HISTORY = re.compile(
 
 def check_transient(write: Write, view: View) -> Refusal | None:
     """``transient_state``: refused without a file behind it and without ``expires_when``."""
-    if write.expires_when or any(e.path for e in write.cited) or any(e.role == "user" for e in write.cited):
+    if (
+        write.expires_when
+        or any(e.path for e in write.cited)
+        or any(e.role == "user" for e in write.cited)
+    ):
         return None
     why = transient_quantity(write.text)
     if not why:
@@ -45,7 +51,7 @@ def check_transient(write: Write, view: View) -> Refusal | None:
     return Refusal(
         "transient_state",
         f"{why!r} changes by itself and no file would show that it did.",
-        "Leave it in the archive (search_archive finds it), date it (\"on 2026-11-30 …\"), or say in "
+        'Leave it in the archive (search_archive finds it), date it ("on 2026-11-30 …"), or say in '
         "`expires_when` what makes it untrue.",
     )
 

@@ -103,7 +103,11 @@ def own_passages(message: str) -> list[tuple[int, int]]:
         stop = match.start() + len(raw.rstrip(" \t\0"))
         if stop > start and "\0" not in blanked[start:stop]:
             spans.append((start, stop))
-    pairs = [(a[0], b[1]) for a, b in zip(spans, spans[1:], strict=False) if "\0" not in blanked[a[0] : b[1]]]
+    pairs = [
+        (a[0], b[1])
+        for a, b in zip(spans, spans[1:], strict=False)
+        if "\0" not in blanked[a[0] : b[1]]
+    ]
     return spans + pairs
 
 
@@ -115,7 +119,9 @@ def _agreement(text: str, passage: str, view: View) -> float:
     mine, theirs = content_stems(text), content_stems(passage)
     if not mine or not theirs:
         return 0.0
-    if {w for w in mine if any(c.isdigit() for c in w)} - theirs or _negated(text) != _negated(passage):
+    if {w for w in mine if any(c.isdigit() for c in w)} - theirs or _negated(text) != _negated(
+        passage
+    ):
         return 0.0
     cover = len(mine & theirs) / len(mine)
     if cover >= _COVER_MIN:
@@ -125,7 +131,13 @@ def _agreement(text: str, passage: str, view: View) -> float:
 
 
 def _negated(text: str) -> bool:
-    return bool(re.search(r"\b(?:not|never|no|don'?t|do not|without|avoid|stop|nicht|kein\w*|nie|pas|jamais|nunca)\b", text, re.I))
+    return bool(
+        re.search(
+            r"\b(?:not|never|no|don'?t|do not|without|avoid|stop|nicht|kein\w*|nie|pas|jamais|nunca)\b",
+            text,
+            re.I,
+        )
+    )
 
 
 def _said(view: View) -> tuple[tuple[str, str], ...]:

@@ -22,7 +22,9 @@ class Refusal(NamedTuple):
     def message(self) -> str:
         """Return ``refused[CODE]: what is wrong. What to do instead.`` and the material."""
         head = f"refused[{self.code}]: {self.what} {self.remedy}"
-        lines = [f"- {label}: {json.dumps(text, ensure_ascii=False)}" for label, text in self.material]
+        lines = [
+            f"- {label}: {json.dumps(text, ensure_ascii=False)}" for label, text in self.material
+        ]
         return "\n".join([head, *lines])
 
 

@@ -34,13 +34,17 @@ class View(Protocol):
     def facts(self, seqs: Sequence[int]) -> list[Fact]:
         """Facts by seq."""
 
-    def similar_facts(self, text: str, subject: str, vector: bytes | None) -> list[tuple[Fact, float | None]]:
+    def similar_facts(
+        self, text: str, subject: str, vector: bytes | None
+    ) -> list[tuple[Fact, float | None]]:
         """Current facts near a text or sharing its subject, with cosine where vectors are there."""
 
     def decision(self, record: str) -> Decision | None:
         """The decision with this id."""
 
-    def similar_decisions(self, text: str, vector: bytes | None) -> list[tuple[Decision, float | None]]:
+    def similar_decisions(
+        self, text: str, vector: bytes | None
+    ) -> list[tuple[Decision, float | None]]:
         """Active decisions near a text."""
 
     def item(self, record: str) -> PlanItem | None:

@@ -85,4 +85,6 @@ def shares_run(text: str, passage: str, words_min: int) -> bool:
     words = text.lower().split()
     hay = " ".join(passage.lower().split())
     need = min(words_min, len(words))
-    return need > 2 and any(" ".join(words[i : i + need]) in hay for i in range(len(words) - need + 1))
+    return need > 2 and any(
+        " ".join(words[i : i + need]) in hay for i in range(len(words) - need + 1)
+    )

@@ -48,7 +48,11 @@ def append_call(
             seen = read_file(tree, path, HASHED_BYTES_MAX)
             sha256, signature = seen.sha256, seen.signature
         except FileRefused:
-            path = path if relative_path(tree, path) and not os.path.isdir(os.path.join(tree, path)) else ""
+            path = (
+                path
+                if relative_path(tree, path) and not os.path.isdir(os.path.join(tree, path))
+                else ""
+            )
     wrote = tuple(w for w in (relative_path(tree, w) if tree else w for w in call.wrote) if w)
     written_by_agent = is_prose(path) and (
         path in wrote or last_writer(tx.connection, author.workspace, path, tx.seq + 1) is not None

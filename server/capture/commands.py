@@ -18,7 +18,11 @@ def file_read_by(command: str) -> str:
     command = re.sub(r"^\s*cd\s+\S+\s*&&\s*", "", command, count=1).strip()
     command = re.sub(r"\s+2>\s*(?:/dev/null|&1)\s*$", "", command)
     words = ["".join(w) for w in _WORD.findall(command)]
-    if not words or words[0] not in _READERS or (_SHELL.search(command) and words[0] not in ("sed", "grep", "rg")):
+    if (
+        not words
+        or words[0] not in _READERS
+        or (_SHELL.search(command) and words[0] not in ("sed", "grep", "rg"))
+    ):
         return ""
     if _SHELL.search(re.sub(r"""'[^']*'|"[^"$`]*\"""", "", command)):
         return ""

@@ -92,7 +92,9 @@ def _open_beneath(tree: str, relative: str) -> int:
             os.close(folder)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
-        raise FileRefused(f"{relative} cannot be read ({reason}); symbolic links are not followed.") from error
+        raise FileRefused(
+            f"{relative} cannot be read ({reason}); symbolic links are not followed."
+        ) from error
 
 
 def _open_checked(tree: str, relative: str) -> int:

@@ -61,7 +61,9 @@ class Hook(NamedTuple):
 def main(client: str, environ: Mapping[str, str]) -> int:
     """Handle one event on stdin. Always 0 for a known client, so that no fault stops it."""
     if client not in CLIENTS:
-        print(f"keepthread hook: no client {client!r}; one of: {', '.join(CLIENTS)}", file=sys.stderr)
+        print(
+            f"keepthread hook: no client {client!r}; one of: {', '.join(CLIENTS)}", file=sys.stderr
+        )
         return 2
     path = database_path(environ)
     try:
@@ -96,7 +98,9 @@ def report(path: str, error: Exception) -> None:
     print(line, file=sys.stderr)
     detail = "" if isinstance(error, StoreError) else traceback.format_exc()
     try:
-        with open(os.path.join(os.path.dirname(path), "hook-errors.log"), "a", encoding="utf-8") as log:
+        with open(
+            os.path.join(os.path.dirname(path), "hook-errors.log"), "a", encoding="utf-8"
+        ) as log:
             log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}\n{detail}")
     except OSError as again:
         print(f"keepthread hook: cannot write hook-errors.log: {again}", file=sys.stderr)
@@ -117,7 +121,9 @@ def _session_start(hook: Hook) -> str:
     # Half a second of imports that only this event pays, once a session.
     from keepthread.server.brief import brief_window  # noqa: PLC0415
 
-    return brief_window(hook.journal.connection, author, hook.journal.clock(), hook.journal.anchor.key)
+    return brief_window(
+        hook.journal.connection, author, hook.journal.clock(), hook.journal.anchor.key
+    )
 
 
 def _author(hook: Hook, tx: Transaction, origin: str = "hook") -> tuple[Author, str]:
@@ -196,7 +202,9 @@ def _stop(hook: Hook, tx: Transaction) -> None:
     if not said.strip():
         return
     author, _ = _author(hook, tx)
-    ref = hashlib.sha256(f"{hook.session}:{hook.text('prompt_id')}:{said}".encode("utf-8", "replace"))
+    ref = hashlib.sha256(
+        f"{hook.session}:{hook.text('prompt_id')}:{said}".encode("utf-8", "replace")
+    )
     append_message(
         tx, author, "say", said, channel="hook", key=hook.journal.anchor.key,
         outer_ref=ref.hexdigest()[:32],
@@ -218,7 +226,13 @@ def _post_compact(hook: Hook, tx: Transaction) -> None:
     if not summary.strip():
         return
     stamp = append_message(
-        tx, author, "say", summary, channel="hook", key=hook.journal.anchor.key, tool="compaction summary"
+        tx,
+        author,
+        "say",
+        summary,
+        channel="hook",
+        key=hook.journal.anchor.key,
+        tool="compaction summary",
     )
     closed = [
         w

@@ -26,7 +26,8 @@ def host_process(environ: Mapping[str, str]) -> tuple[int, str]:
 
 def ancestors() -> list[int]:
     """Return the pids of our parents, nearest first (Linux; elsewhere just the parent)."""
-    found, pid = [], os.getppid()
+    found: list[int] = []
+    pid = os.getppid()
     while pid > 1 and len(found) < 32:
         found.append(pid)
         fields = _stat(pid)

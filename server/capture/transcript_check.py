@@ -22,7 +22,11 @@ def prompt_is_human(transcript: str, prompt_id: str, text: str) -> bool | None:
         except ValueError:
             continue
         message = row.get("message") if isinstance(row, dict) else None
-        if row.get("promptId") != prompt_id or not isinstance(message, dict) or row.get("type") != "user":
+        if (
+            row.get("promptId") != prompt_id
+            or not isinstance(message, dict)
+            or row.get("type") != "user"
+        ):
             continue
         content = message.get("content")
         if isinstance(content, str) and content.strip() == text.strip():

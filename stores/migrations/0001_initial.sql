@@ -85,7 +85,7 @@ CREATE TABLE window_event(
   target INTEGER) STRICT;
 CREATE INDEX window_event_window ON window_event(window, event);
 
--- Facts. Bodies: text, subject, expires_when. Tags: scope. Events: reason.
+-- Facts. Bodies: text, subject, expires_when, label. Tags: scope. Events: reason.
 CREATE TABLE fact(
   seq INTEGER PRIMARY KEY REFERENCES journal(seq) DEFERRABLE INITIALLY DEFERRED,
   kind TEXT NOT NULL CHECK(kind IN ('observation','inference','instruction-from-user')),

@@ -1,0 +1,125 @@
+"""Vectors: derived, rebuilt at will, made by one model at a time.
+
+The model's name and dimension stand beside the vectors; another model is refused until
+``keepthread reindex``, since cosines between two models mean nothing.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import apsw
+import sqlite_vec
+
+from keepthread.stores.errors import StoreError
+from keepthread.stores.query import fetch_all, fetch_one, fetch_value
+
+MODEL_MISMATCH = "run `keepthread reindex` to embed everything with the model you configured"
+
+
+class ModelMismatch(StoreError):
+    """The stored vectors come from another model than the configured one."""
+
+    code = "model_mismatch"
+
+
+def enable_vectors(connection: apsw.Connection) -> None:
+    """Load sqlite-vec into a connection, and close the door behind it. Before any authorizer is set."""
+    connection.enable_load_extension(True)
+    connection.load_extension(sqlite_vec.loadable_path())
+    connection.enable_load_extension(False)
+
+
+def stored_model(connection: apsw.Connection) -> tuple[int, str, int] | None:
+    """Return (id, name, dimension) of the model whose vectors are stored."""
+    row = fetch_one(connection, "SELECT id, name, dimension FROM model ORDER BY id DESC LIMIT 1")
+    return None if row is None else (row[0], str(row[1]), row[2])
+
+
+def ensure_model(connection: apsw.Connection, name: str, dimension: int) -> int:
+    """Return the id of the model, stored at first use; raise ModelMismatch when another one is there."""
+    known = stored_model(connection)
+    if known is None:
+        connection.execute("INSERT INTO model(name, dimension) VALUES(?, ?)", (name, dimension))
+        known = stored_model(connection)
+        assert known is not None
+    if known[1:] != (name, dimension):
+        raise ModelMismatch(
+            f"vectors come from {known[1]}, configured is {name}: {MODEL_MISMATCH}."
+        )
+    return known[0]
+
+
+def put_record_vector(connection: apsw.Connection, seq: int, model: int, vector: bytes) -> None:
+    """Store the vector of a fact or decision, in the transaction that writes it or later."""
+    connection.execute("INSERT OR IGNORE INTO record_vector VALUES(?,?,?)", (seq, model, vector))
+
+
+def put_passage_vectors(
+    connection: apsw.Connection, model: int, vectors: Iterable[tuple[int, bytes]]
+) -> None:
+    """Store vectors of passages: (passage id, vector)."""
+    connection.executemany(
+        "INSERT OR IGNORE INTO passage_vector VALUES(?,?,?)", [(i, model, v) for i, v in vectors]
+    )
+
+
+def passages_to_embed(connection: apsw.Connection, limit: int) -> list[tuple[int, str]]:
+    """Return (passage id, text) of passages without a vector, the newest first."""
+    rows = fetch_all(
+        connection,
+        "SELECT p.id, p.entry, p.field, p.start, p.stop FROM passage p LEFT JOIN passage_vector v USING(id) "
+        "WHERE v.id IS NULL ORDER BY p.id DESC LIMIT ?",
+        (limit,),
+    )
+    return list(zip((r[0] for r in rows), passage_texts(connection, rows), strict=True))
+
+
+def passage_texts(connection: apsw.Connection, rows: Sequence[Any]) -> list[str]:
+    """Return the texts of (id, entry, field, start, stop) rows, reading each body once."""
+    bodies: dict[tuple[object, object], str] = {}
+    wanted = json.dumps(list({r[1] for r in rows}))
+    for seq, field, text in fetch_all(
+        connection,
+        "SELECT seq, field, text FROM body WHERE field IN ('args','output') "
+        "AND seq IN (SELECT value FROM json_each(?))",
+        (wanted,),
+    ):
+        bodies[seq, field] = str(text)
+    return [bodies.get((r[1], r[2]), "")[r[3] : r[4]] for r in rows]
+
+
+def records_to_embed(connection: apsw.Connection, limit: int) -> list[tuple[int, str]]:
+    """Return (seq, text) of facts and decisions without a vector."""
+    rows = fetch_all(
+        connection,
+        "SELECT b.seq, b.text FROM body b JOIN journal j USING(seq) LEFT JOIN record_vector v USING(seq) "
+        "WHERE j.kind IN ('fact','decision') AND b.field IN ('text','decision') AND v.seq IS NULL LIMIT ?",
+        (limit,),
+    )
+    return [(r[0], str(r[1])) for r in rows]
+
+
+def count_unembedded(connection: apsw.Connection) -> int:
+    """Return how many passages still wait for a vector."""
+    sql = "SELECT (SELECT count(*) FROM passage) - (SELECT count(*) FROM passage_vector)"
+    return int(fetch_value(connection, sql))
+
+
+def drop_vectors(connection: apsw.Connection) -> None:
+    """Forget all vectors and their model; the background worker makes them anew."""
+    connection.execute("DELETE FROM passage_vector; DELETE FROM record_vector; DELETE FROM model;")
+
+
+def take_lease(
+    connection: apsw.Connection, name: str, holder: str, now: float, seconds: float
+) -> bool:
+    """Take or renew a lease, so that one process does a background job; False while another holds it."""
+    connection.execute(
+        "INSERT INTO lease VALUES(?1, ?2, ?3 + ?4) ON CONFLICT(name) DO UPDATE SET holder = ?2, until = ?3 + ?4 "
+        "WHERE holder = ?2 OR until < ?3",
+        (name, holder, now, seconds),
+    )
+    return bool(
+        fetch_value(connection, "SELECT holder FROM lease WHERE name = ?", (name,)) == holder
+    )
