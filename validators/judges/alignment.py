@@ -284,7 +284,7 @@ def _comparable_in_place(old: Token, new: Token) -> bool:
 def extends(old: str, new: str) -> bool:
     """Whether one version says the other more exactly (3 and 3.11)."""
     short, long = sorted((old.lower().lstrip("v"), new.lower().lstrip("v")), key=len)
-    return long.startswith(short + ".")
+    return long.startswith(short + ".") and long[len(short) :].replace(".", "").isdigit()
 
 
 def opposite(first: str, second: str) -> bool:

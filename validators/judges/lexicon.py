@@ -27,7 +27,8 @@ IRREGULAR: Final = dict(
         "bases=base cases=case uses=use used=use using=use releases=release "
         "merging=merge merged=merge leapt=leap swam=swim swum=swim sang=sing sung=sing "
         "stood=stand slept=sleep spoke=speak spoken=speak shot=shoot cut=cut cutting=cut "
-        "dying=die tying=tie boxes=box called=name named=name titled=name biggest=big better=good best=good worse=bad worst=bad"
+        "dying=die tying=tie boxes=box "
+        "called=name named=name titled=name biggest=big better=good best=good worse=bad worst=bad"
     ).split()
 )
 
@@ -47,7 +48,7 @@ def stem(word: str) -> str:
         word = word[:-1]
     for ending in ("ing", "ed"):
         base = word[: -len(ending)]
-        if word.endswith(ending) and len(base) > 2 and _VOWELS & set(base):
+        if word.endswith(ending) and word[-3:] != "eed" and len(base) > 2 and _VOWELS & set(base):
             if base[-1] == base[-2] and base[-1] not in "lsz":
                 return base[:-1]
             return base.rstrip("e")
@@ -187,6 +188,12 @@ ADDITIVE: Final = _stems(
 """Verbs with many objects at a time: another object adds, it does not replace."""
 PERSONAL_FUNCTIONAL: Final = _stems("live work drive study weigh major")
 """Verbs of which a person has one object at a time ("I work as", "I live in")."""
+
+TYPE_NAMES: Final = _words(
+    "str int float bool none null list lists dict dicts tuple tuples string strings integer "
+    "integers boolean bytes datetime json yaml xml csv toml"
+)
+"""Plain words that name a type or format: one in place of another is a correction."""
 
 NEGATORS: Final = _words(
     "not no never none nobody nothing neither nor without cannot can't don't doesn't didn't "
@@ -440,20 +447,20 @@ FUNCTIONAL: Final = _stems(
     "manager runner framework language database engine default host domain address region model "
     "theme color colour indentation style linter formatter formatting tool driver backend "
     "provider registry image tag key level mode schedule deadline threshold capacity budget "
-    "editor shell email phone location entrypoint target interval frequency count total record "
+    "editor shell email phone location entrypoint target interval frequency "
     "score salary rent price cost height weight age birthday title job role employer leader "
-    "reviewer assignee contact priority severity state strategy algorithm encoding protocol "
+    "reviewer assignee contact priority severity strategy algorithm encoding protocol "
     "transport scheduler broker queue cache store storage cluster bucket endpoint prefix suffix "
-    "separator delimiter length width timezone locale currency unit flag parser compiler "
+    "separator delimiter length width timezone locale currency parser compiler "
     "interpreter orm router bundler logger rate retention retry worker replicas extension "
-    "directory folder file module entry root base convention preference favorite favourite "
-    "release cadence duration order layout channel team platform cdn"
+    "directory folder module entry root convention preference favorite favourite "
+    "cadence duration layout channel team platform cdn"
 )
 """Attribute nouns that have one value at a time."""
 
 INVERSE_FUNCTIONAL: Final = _stems(
     "own maintain manage lead handle review host serve approve assigned responsible administer "
-    "oversee head chair latest default current primary main min max preferred recommended"
+    "oversee head chair latest default current primary main min max"
 )
 """Predicates that one subject has at a time ("X owns billing", "X is the default branch")."""
 

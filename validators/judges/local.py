@@ -105,11 +105,20 @@ def _repeats(first: Reading, second: Reading, both: Alignment) -> bool:
 
 
 def _nearest_clauses(first: Reading, second: Reading) -> list[tuple[Clause, Clause]]:
+    said = {_said(clause) for clause in first.clauses} & {_said(c) for c in second.clauses}
+    old, new = (
+        [clause for clause in reading.clauses if _said(clause) not in said]
+        for reading in (first, second)
+    )
     ranked = sorted(
-        ((_overlap(one, two), one, two) for one in first.clauses for two in second.clauses),
+        ((_overlap(one, two), one, two) for one in old for two in new),
         key=lambda item: -item[0],
     )
     return [(one, two) for overlap, one, two in ranked[:PAIRS_MAX] if overlap > 0]
+
+
+def _said(clause: Clause) -> tuple[str | bool, ...]:
+    return (clause.negated, *(token.key for token in clause.tokens))
 
 
 def _overlap(one: Clause, two: Clause) -> float:
@@ -132,7 +141,8 @@ def _agreement(pair: Pair) -> Judgement:
     close = pair.similarity if pair.similarity is not None else 0.1 + 0.85 * mean
     least = min(both.cover_old, both.cover_new)
     opposed = bool(both.contrasts or both.values or both.opposites or both.negation)
-    corrected = len(both.exchanged) == 1 and same_type(both.exchanged[0])
+    corrected = len(both.exchanged) == 1 and (same_type(both.exchanged[0]) or close < 0.9)
+    news = min(len(pair.old.tokens), len(pair.new.tokens)) >= 8 and not pair.personal
     adds = both.new_only >= 1.0 or (both.new_only > 0.6 and typed(both.left_new))
     adds = (adds or both.finer > 0) and both.finer >= 0
     reworded = len(both.exchanged) > 1 and close >= 0.85
@@ -140,9 +150,9 @@ def _agreement(pair: Pair) -> Judgement:
         return Judgement("refinement", both.cover_old, True, "keeps the statement and adds to it")
     if not opposed and not corrected:
         if both.cover_new >= 0.85 and both.cover_old >= 0.6:
-            safe = not adds and both.cover_old >= 0.85
+            safe = not adds and both.cover_old >= 0.85 and not both.finer
             return Judgement("duplicate", mean, safe, "says the same")
-        if close >= 0.75 and least >= 0.35:
+        if close >= (0.64 if news else 0.75) and least >= (0.25 if news else 0.35):
             alike = not typed(both.left_old + both.left_new) and len(both.exchanged) != 1
             safe = alike and (pair.similarity or 0.0) >= 0.9
             return Judgement("duplicate", close, safe, "says the same in other words")

@@ -17,7 +17,7 @@ CLAUSES_MAX: Final = 24
 TOKENS_MAX: Final = 64
 
 _CLAUSE_END: Final = re.compile(
-    r"(?<=[.!?])[\"')\]]*\s+(?=[^a-z\d])|[\n\r]+|;\s+|\s[–—]\s|\s--\s|, but "
+    r"(?<=[.!?])[\"')\]]*\s+(?=[^a-z\d])|[\n\r]+|;\s+|\s[–—]\s|\s--\s|\s#\s|, but "
     r"|, (?=(?:do|can|could|would) you\b|what |how |any (?:tips|idea))"
 )
 _PIECES: Final = re.compile(
@@ -211,8 +211,9 @@ def _token(raw: _Raw, opening: bool) -> Token:
         return Token(raw.text, low.lstrip("v").rstrip("+"), "version", 1.3)
     if _SCORE.match(low):
         return Token(raw.text, low, "score", 1.3)
-    if _is_code(raw):
+    if _is_code(raw) or low in lexicon.TYPE_NAMES:
         key = lexicon.SYNONYMS.get(low.rstrip("/"), low.rstrip("/"))
+        key = lexicon.key(low) if low in lexicon.TYPE_NAMES else key
         return Token(raw.text, key, "code", 1.4)
     key = lexicon.key(low)
     if raw.text[:1].isupper() and not opening:
@@ -303,12 +304,15 @@ def _content(words: list[_Raw]) -> tuple[list[Token], int]:
     """Content tokens, and how many of them stand before the first finite verb."""
     tokens: list[Token] = []
     subject = 0 if _has_no_subject(words) else -1
+    first_ed = -1
     place = 0
     while place < len(words):
         raw = words[place]
         following = words[place + 1] if place + 1 < len(words) else None
         if subject < 0 and tokens and _is_verb(words, place):
             subject = len(tokens)
+        if first_ed < 0 and _is_ed(words, place):
+            first_ed = len(tokens)
         taken = 1
         numbered = None if raw.quoted and following else _number(raw, following)
         numbered = numbered or _frequency(words[place : place + 3])
@@ -324,13 +328,15 @@ def _content(words: list[_Raw]) -> tuple[list[Token], int]:
             joined = place > 0 and words[place - 1].low in ("and", "or", ",", "&", "/")
             tokens.append(_token(raw, opening=place == 0)._replace(joined=joined))
         place += taken
-    if subject < 0:
-        subject = next((place for place, t in enumerate(tokens) if place and _is_ed(t)), 0)
-    return tokens[:TOKENS_MAX], subject
+    return tokens[:TOKENS_MAX], max(first_ed if subject < 0 else subject, 0)
 
 
-def _is_ed(token: Token) -> bool:
-    return token.kind == "word" and token.text.endswith("ed")
+def _is_ed(words: list[_Raw], place: int) -> bool:
+    """A past form right after a content word: a verb that is on no list."""
+    word = words[place].low
+    return (
+        place > 0 and word.endswith("ed") and word.isalpha() and _says_something(words[place - 1])
+    )
 
 
 def _is_state(words: list[_Raw], place: int) -> bool:
@@ -379,7 +385,7 @@ _ROUGH: Final = frozenset(
 def _is_verb(words: list[_Raw], place: int) -> bool:
     raw = words[place]
     if raw.low in _COPULAS:
-        return True
+        return place + 1 < len(words)
     if raw.quoted:
         return False
     after = words[place + 1].low if place + 1 < len(words) else ""
