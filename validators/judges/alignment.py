@@ -70,6 +70,7 @@ def align(old: Clause, new: Clause) -> Alignment:
     negation = (old.negated != new.negated) != (bool(old.denials) != bool(new.denials))
     if negation and not old.denials ^ new.denials:
         flips = _matches(old.tokens, new.tokens, left_old, left_new, _are_opposite)
+        negation = not flips and _denies_shared(old, new)
     matched = [*pairs, *moved, *flips]
     rest_old = tuple(old.tokens[place] for place in sorted(left_old))
     rest_new = tuple(new.tokens[place] for place in sorted(left_new))
@@ -86,11 +87,11 @@ def align(old: Clause, new: Clause) -> Alignment:
         gaps=kept,
         reordered=len(moved),
         values=_value_conflicts(kept, rest_old, rest_new, topic),
-        opposites=_opposites(rest_old, rest_new),
-        contrasts=_contrasts(rest_old, rest_new),
+        opposites=_rivals(kept, rest_old, rest_new, opposite),
+        contrasts=_rivals(kept, rest_old, rest_new, _contrast),
         left_old=rest_old,
         left_new=rest_new,
-        negation=negation and not flips,
+        negation=negation,
         flipped=bool(flips),
         finer=sum(_finer(old.tokens[one], new.tokens[two]) for one, two in moved),
         swapped=not left_old and not left_new and _swapped(old.tokens, new.tokens),
@@ -167,6 +168,15 @@ def _matches(
     return found
 
 
+def _denies_shared(old: Clause, new: Clause) -> bool:
+    """The negation is about something that the other clause speaks of."""
+    denying, other = (old, new) if old.negated else (new, old)
+    keys = {token.key for token in other.tokens}
+    return not denying.denied or any(
+        key in keys or any(opposite(key, one) for one in keys) for key in denying.denied
+    )
+
+
 def _finer(old: Token, new: Token) -> int:
     if not extends(old.text, new.text):
         return 0
@@ -180,7 +190,7 @@ def _swapped(old: tuple[Token, ...], new: tuple[Token, ...]) -> bool:
     keys = [token.key for token in old], [token.key for token in new]
     apart = [place for place, (one, two) in enumerate(zip(*keys, strict=True)) if one != two]
     if len(apart) == 2 and keys[0][apart[0]] == keys[1][apart[1]]:
-        return not (old[apart[1]].joined and new[apart[1]].joined)
+        return not {old[apart[1]].link, new[apart[1]].link} <= {"and", "or", ",", "&"}
     for place in range(1, len(old) - 1):
         other = keys[1].index(keys[0][place]) if keys[0][place] in keys[1] else 0
         if keys[0][:place] == keys[1][other + 1 :] and keys[0][place + 1 :] == keys[1][:other]:
@@ -302,11 +312,21 @@ def _prefixed(first: str, second: str) -> bool:
 _REVERSING: Final = frozenset({"un", "in", "im", "non", "dis", "ir", "de", "anti"})
 
 
-def _opposites(old: tuple[Token, ...], new: tuple[Token, ...]) -> tuple[tuple[Token, Token], ...]:
-    return tuple((one, two) for one in old for two in new if opposite(one.key, two.key))
+def _contrast(first: str, second: str) -> bool:
+    return second in lexicon.CONTRASTS.get(first, ())
 
 
-def _contrasts(old: tuple[Token, ...], new: tuple[Token, ...]) -> tuple[tuple[Token, Token], ...]:
-    return tuple(
-        (one, two) for one in old for two in new if two.key in lexicon.CONTRASTS.get(one.key, ())
-    )
+def _rivals(
+    gaps: tuple[Gap, ...],
+    rest_old: tuple[Token, ...],
+    rest_new: tuple[Token, ...],
+    rival: Callable[[str, str], bool],
+) -> tuple[tuple[Token, Token], ...]:
+    """Rival words in one place; anywhere, where little else differs."""
+    sides = [(gap.old, gap.new) for gap in gaps]
+    if max(len(rest_old), len(rest_new)) <= 4:
+        sides.append((rest_old, rest_new))
+    found = [
+        (one, two) for old, new in sides for one in old for two in new if rival(one.key, two.key)
+    ]
+    return tuple(dict.fromkeys(found))

@@ -183,7 +183,7 @@ LIGHT: Final = _stems(
 """Content words too common to show by themselves that two statements share a topic."""
 
 ADDITIVE: Final = _stems(
-    "support include contain import handle accept export depend list mention cover"
+    "support include contain import handle accept export depend list mention cover read parse"
 )
 """Verbs with many objects at a time: another object adds, it does not replace."""
 PERSONAL_FUNCTIONAL: Final = _stems("live work drive study weigh major")
@@ -215,11 +215,12 @@ NUMBER_WORDS: Final = {
     "thrice": 3.0, "first": 1.0, "second": 2.0, "third": 3.0, "fourth": 4.0, "fifth": 5.0,
     "sixth": 6.0, "seventh": 7.0, "eighth": 8.0, "ninth": 9.0, "tenth": 10.0, "eleventh": 11.0,
     "twelfth": 12.0, "half": 0.5, "single": 1.0, "pair": 2.0, "couple": 2.0, "dozen": 12.0,
+    "double": 2.0, "triple": 3.0,
 }  # fmt: skip
 FREQUENCIES: Final = {
     "hourly": 24.0, "daily": 1.0, "nightly": 1.0, "weekly": 1 / 7, "fortnightly": 1 / 14,
-    "biweekly": 1 / 14, "monthly": 1 / 30, "quarterly": 1 / 91, "yearly": 1 / 365,
-    "annually": 1 / 365,
+    "biweekly": 1 / 14, "monthly": 12 / 365.25, "quarterly": 4 / 365.25, "yearly": 1 / 365.25,
+    "annually": 1 / 365.25,
 }  # fmt: skip
 """How often a day."""
 
@@ -343,9 +344,7 @@ OPPOSITES: Final = _rivals(
     prefer avoid dislike
     always never sometimes rarely
     often rarely never
-    any only
-    anyone only
-    everyone only
+    skipped run pass
     lock unlock
     locked unlocked
     free paid
@@ -358,7 +357,6 @@ OPPOSITES: Final = _rivals(
     blocking nonblocking
     serial parallel
     sequential parallel
-    single multiple
     monolith microservices
     monorepo polyrepo
     clean dirty
@@ -448,15 +446,23 @@ FUNCTIONAL: Final = _stems(
     "theme color colour indentation style linter formatter formatting tool driver backend "
     "provider registry image tag key level mode schedule deadline threshold capacity budget "
     "editor shell email phone location entrypoint target interval frequency "
-    "score salary rent price cost height weight age birthday title job role employer leader "
+    "score salary rent price cost height weight age birthday title role employer leader "
     "reviewer assignee contact priority severity strategy algorithm encoding protocol "
     "transport scheduler broker queue cache store storage cluster bucket endpoint prefix suffix "
     "separator delimiter length width timezone locale currency parser compiler "
-    "interpreter orm router bundler logger rate retention retry worker replicas extension "
+    "interpreter orm router bundler logger rate retention retry replicas extension "
     "directory folder module entry root convention preference favorite favourite "
     "cadence duration layout channel team platform cdn"
 )
 """Attribute nouns that have one value at a time."""
+
+COMPOUND_PARTS: Final = _words(
+    "non self re pre multi anti well semi full real open high low long short end up read case "
+    "thread on in off two three four one year day based time level old free safe only out date "
+    "sensitive insensitive side wide enabled friendly ready hand first second third line write "
+    "type cross sub co ex post over under user all part built follow right left co- step way"
+)
+"""Parts of hyphenated words that are plain English, not the name of a thing."""
 
 INVERSE_FUNCTIONAL: Final = _stems(
     "own maintain manage lead handle review host serve approve assigned responsible administer "
@@ -474,7 +480,8 @@ CLEAR_VERBS: Final = _words(
     "expose bind speak know remember cover poll sleep wait scale generate respect ignore skip "
     "fetch push wear eat see hear say tell give hold mean allow deny accept reject enable "
     "disable handle provide ensure manage maintain receive send write read apply remain stay sit "
-    "resolve replace join"
+    "resolve replace join add clean delete create install configure render trigger convert "
+    "insert publish subscribe consume restart"
 )
 """Base forms that are verbs wherever they follow a noun."""
 NOUN_VERBS: Final = _words(

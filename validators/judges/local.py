@@ -141,7 +141,7 @@ def _agreement(pair: Pair) -> Judgement:
     close = pair.similarity if pair.similarity is not None else 0.1 + 0.85 * mean
     least = min(both.cover_old, both.cover_new)
     opposed = bool(both.contrasts or both.values or both.opposites or both.negation)
-    corrected = len(both.exchanged) == 1 and (same_type(both.exchanged[0]) or close < 0.9)
+    corrected = len(both.exchanged) == 1 and (same_type(both.exchanged[0]) or close < 0.85)
     news = min(len(pair.old.tokens), len(pair.new.tokens)) >= 8 and not pair.personal
     adds = both.new_only >= 1.0 or (both.new_only > 0.6 and typed(both.left_new))
     adds = (adds or both.finer > 0) and both.finer >= 0

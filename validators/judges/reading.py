@@ -45,8 +45,8 @@ class Token(NamedTuple):
 
     ``kind`` is word, number, version, date, code or name. ``value`` is in the base unit of
     ``dimension`` ("time" in seconds, "bytes"...). ``near`` holds the keys of the nouns that a
-    number counts or names, ``rough`` that it was given as about so much. ``joined``: it follows
-    "and", "or" or a comma.
+    number counts or names, ``rough`` that it was given as about so much. ``link`` is the
+    conjunction or preposition right before it.
     """
 
     text: str
@@ -57,7 +57,7 @@ class Token(NamedTuple):
     dimension: str = ""
     near: tuple[str, ...] = ()
     rough: bool = False
-    joined: bool = False
+    link: str = ""
 
 
 class Clause(NamedTuple):
@@ -70,12 +70,16 @@ class Clause(NamedTuple):
     tokens: tuple[Token, ...]
     retracted: frozenset[str] = frozenset()
     negated: bool = False
+    denied: frozenset[str] = frozenset()  # the content words right after the negations
     denials: frozenset[str] = frozenset()  # verbs that deny, "stopped", "dropped"
     past: bool = False
     passive: bool = False
     episodic: bool = False
     personal: bool = False
     subject: int = 0
+    verb: str = ""  # key of the main verb or participle; "" for a plain "is"
+    possessive: bool = False  # it opens with "my", "our"
+    scope: str = ""  # "only", "all" or ""
 
 
 class Reading(NamedTuple):
@@ -297,22 +301,25 @@ _REPLACED_BY: Final = re.compile(
 
 
 def _is_code(raw: _Raw) -> bool:
-    return raw.quoted or (bool(_CODE.search(raw.text)) and len(raw.low) > 1)
+    if raw.quoted or (bool(_CODE.search(raw.text)) and len(raw.low) > 1):
+        return True
+    parts = raw.text.split("-")
+    return len(parts) > 1 and raw.text.islower() and not set(parts) & lexicon.COMPOUND_PARTS
 
 
 def _content(words: list[_Raw]) -> tuple[list[Token], int]:
     """Content tokens, and how many of them stand before the first finite verb."""
     tokens: list[Token] = []
     subject = 0 if _has_no_subject(words) else -1
-    first_ed = -1
+    guessed = -1
     place = 0
     while place < len(words):
         raw = words[place]
         following = words[place + 1] if place + 1 < len(words) else None
         if subject < 0 and tokens and _is_verb(words, place):
             subject = len(tokens)
-        if first_ed < 0 and _is_ed(words, place):
-            first_ed = len(tokens)
+        if guessed < 0 and tokens and _looks_like_verb(words, place):
+            guessed = len(tokens)
         taken = 1
         numbered = None if raw.quoted and following else _number(raw, following)
         numbered = numbered or _frequency(words[place : place + 3])
@@ -325,17 +332,35 @@ def _content(words: list[_Raw]) -> tuple[list[Token], int]:
         elif raw.low in _TURNED and following and following.low in ("on", "off"):
             pass
         elif _says_something(raw) or _is_state(words, place):
-            joined = place > 0 and words[place - 1].low in ("and", "or", ",", "&", "/")
-            tokens.append(_token(raw, opening=place == 0)._replace(joined=joined))
+            tokens.append(_token(raw, opening=place == 0)._replace(link=_link(words, place)))
         place += taken
-    return tokens[:TOKENS_MAX], max(first_ed if subject < 0 else subject, 0)
+    return tokens[:TOKENS_MAX], max(guessed if subject < 0 else subject, 0)
 
 
-def _is_ed(words: list[_Raw], place: int) -> bool:
-    """A past form right after a content word: a verb that is on no list."""
-    word = words[place].low
+def _link(words: list[_Raw], place: int) -> str:
+    for raw in reversed(words[max(0, place - 2) : place]):
+        if raw.low in _LINKS:
+            return raw.low
+        if raw.low not in ("the", "a", "an", "its", "my", "our", "their"):
+            return ""
+    return ""
+
+
+_LINKS: Final = frozenset("and or , & for in on at by with from to of as via over per".split())
+
+
+def _looks_like_verb(words: list[_Raw], place: int) -> bool:
+    """A form in -ed or -s right after a noun, with more to follow: a verb that is on no list."""
+    word, before = words[place].low, words[place - 1].low
+    if not word.isalpha() or not _says_something(words[place - 1]):
+        return False
+    if word.endswith("ed"):
+        return True
     return (
-        place > 0 and word.endswith("ed") and word.isalpha() and _says_something(words[place - 1])
+        place + 1 < len(words)
+        and word.endswith("s")
+        and word[-2:] not in ("ss", "us")
+        and not before.endswith("s")
     )
 
 
@@ -437,13 +462,31 @@ def _clause(text: str) -> Clause:
         tokens=tuple(tokens),
         retracted=frozenset(token.key for token in old),
         negated=negations % 2 == 1,
+        denied=_denied(kept),
         denials=frozenset(map(lexicon.key, kept_lows)) & lexicon.NEGATIVE_VERBS,
         past=past or _is_past(lows),
         passive=_is_passive(lows),
         episodic=bool(lows) and _is_episodic(lows),
         personal=bool(_FIRST_PERSON & set(lows)),
         subject=subject,
+        verb=_verb(tokens, subject),
+        possessive=bool(lows) and lows[0] in ("my", "our"),
+        scope=_scope(lows),
     )
+
+
+def _verb(tokens: list[Token], subject: int) -> str:
+    if not 0 < subject < len(tokens) or tokens[subject].kind != "word":
+        return ""
+    token = tokens[subject]
+    guessed = token.text.endswith(("s", "ed")) and token.text.islower()
+    return token.key if guessed or lexicon.is_verbal(token.text.lower()) else ""
+
+
+def _scope(lows: list[str]) -> str:
+    if "only" in lows:
+        return "only"
+    return "all" if {"all", "any", "anyone", "everyone", "every", "anybody"} & set(lows) else ""
 
 
 _ATTRIBUTION: Final = re.compile(
@@ -465,16 +508,31 @@ _NOT_NEGATING: Final = frozenset(
 )
 
 
+def _denied(words: list[_Raw]) -> frozenset[str]:
+    keys: set[str] = set()
+    for place, raw in enumerate(words):
+        if raw.low in lexicon.NEGATORS and not raw.quoted:
+            after = [word for word in words[place + 1 : place + 6] if _says_something(word)]
+            keys |= {_token(word, opening=True).key for word in after[:3]}
+    return frozenset(keys)
+
+
 def _is_past(lows: list[str]) -> bool:
     return "now" not in lows and bool({"was", "were", "had", "did"} & set(lows))
 
 
 def _is_passive(lows: list[str]) -> bool:
+    lows = [low for low in lows if low not in ("not", "also", "now", "often", "always")]
     return any(
-        first in ("is", "are", "was", "were", "be", "been", "being", "gets")
+        first in _PASSIVE_BEING
         and (second.endswith(("ed", "en")) or stem(second) != second and second[-3:] != "ing")
         for first, second in zip(lows, lows[1:], strict=False)
     )
+
+
+_PASSIVE_BEING: Final = frozenset(
+    "is are was were be been being gets isn't aren't wasn't weren't".split()
+)
 
 
 def _is_episodic(lows: list[str]) -> bool:
