@@ -24,6 +24,7 @@ from keepthread.server.stdio_lines import LINE_BYTES_MAX
 TINY_SERVER = Path(__file__).with_name("tiny_server.py")
 # Buffered, so that a print is still held when the interpreter ends.
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": ""}
+START_SECONDS = 30
 ANSWER_SECONDS = 5
 CLIENT = {"name": "test", "version": "1"}
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT}
@@ -59,12 +60,9 @@ class Client:
         self.process.stdin.write(line + b"\n")
         self.process.stdin.flush()
 
-    def answer(self) -> dict[str, Any]:
-        return self._replies.get(timeout=ANSWER_SECONDS)
-
-    def ask(self, line: bytes) -> dict[str, Any]:
+    def ask(self, line: bytes, within_seconds: float = ANSWER_SECONDS) -> dict[str, Any]:
         self.send(line)
-        return self.answer()
+        return self._replies.get(timeout=within_seconds)
 
     def close_stdin(self) -> None:
         assert self.process.stdin
@@ -103,14 +101,14 @@ def started() -> Iterator[Callable[[], Client]]:
 
 
 def legacy(client: Client) -> Client:
-    reply = client.ask(request("initialize", HELLO, id=0))
+    reply = client.ask(request("initialize", HELLO, id=0), START_SECONDS)
     assert reply["result"]["serverInfo"]["name"] == "tiny"
     client.send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
     return client
 
 
 def modern(client: Client) -> Client:
-    reply = client.ask(request("server/discover", {"_meta": MODERN}, id=0))
+    reply = client.ask(request("server/discover", {"_meta": MODERN}, id=0), START_SECONDS)
     assert "2026-07-28" in reply["result"]["supportedVersions"]
     return client
 
@@ -206,7 +204,7 @@ def test_bad_lines_before_the_first_request_do_not_decide_the_era(
 ) -> None:
     client = started()
     for _, line, _, _ in REFUSED[:12]:
-        assert "error" in client.ask(line)
+        assert "error" in client.ask(line, START_SECONDS)
     reply = modern(client).ask(call_modern("echo", {"text": "alive"}))
     assert reply["result"]["content"][0]["text"] == "alive"
 
@@ -327,7 +325,7 @@ def test_a_client_that_closed_its_end_ends_the_server() -> None:
         process.stdout.close()
         process.stdin.write(request("initialize", HELLO, 0) + b"\n")
         process.stdin.flush()
-        assert process.wait(ANSWER_SECONDS) == 0
+        assert process.wait(START_SECONDS) == 0
         assert b"Traceback" not in process.stderr.read()
 
 
