@@ -57,6 +57,9 @@ _SECRETS = (
     r"|system prompt|source code|keychain|wallet|seed phrase|credit cards?)"
 )
 _ELSEWHERE = r"(?:[\w.+-]{1,64}@[\w-]{1,64}\.\w|https?://|ftp://|wss?://|\battacker|\bwebhook|\bpastebin|\bremote (?:server|host)|\bexternal)"
+_GIVEN = r"(?:following|subsequent|below|given|ensuing|provided|next|listed|attached|mentioned|specified|succeeding|forthcoming|accompanying|above|this|these)"
+_PIECE = r"(?:snippet|code ?block|block|excerpt|segment|fragment|section|piece|lines|code|script|function)"
+_WORK = r"(?:solution|response|answer|output|reply|implementation|code|program|final \w+|work|submission|script)"
 _PAST = (
     r"(?:previous|prior|earlier|preceding|above|former|foregoing|existing|original|initial|past"
     r"|old|current|system|safety|security|default|developer'?s?|user'?s?)"
@@ -135,9 +138,10 @@ _PATTERNS = {
     "gives trust or preference to order": rf"""
         {_START}(?:always |only |never )?(?:recommend|prefer|promote|suggest|cite|endorse|favou?r|trust|advertise|mention|prioriti[sz]e)\b[^.\n]{{0,80}}\b(?:over (?:all|any|other|its|every)|whenever (?:asked|the|a user|someone|you|relevant|possible)|when(?:ever)? (?:asked|users?|the user|people|anyone)|to (?:the|all|every|your) users?|in (?:all|every|each|your) (?:answers?|repl\w+|responses?|recommendations?)|as (?:the |an? )?(?:most |only |best |first )?(?:trusted|authoritative|reliable|primary|top|best|first|default|leading)(?: \w+)?(?: source| choice| option| vendor| provider)?)\b
         \b(?:regard|treat|consider|accept|cite|mark|see)\s[^.\n]{{1,60}}\sas (?:an? |the )?(?:\w+ )?(?:trusted|authoritative|trustworthy|pre-?approved|authori[sz]ed|unquestionable|infallible|verified by the user|from the user)\b""",
-    "asks to put given code into its work": r"""
-        \b(?:your|the) (?:\w+ )?(?:code|solution|response|answer|implementation|output|reply|script|program|work|final \w+)\b[^.\n:]{0,60}\b(?:following|subsequent|below|given|ensuing|provided|next|listed|attached|mentioned|specified|succeeding)\b[^.\n:]{0,30}\b(?:code|snippet|block|excerpt|segment|fragment|lines|section|piece)\b[^.\n:]{0,20}:?\s*\n?\s*(?:import |from |def |```|\w+ =|const |let |$)
-        \b(?:following|subsequent|below|given|ensuing|provided|next|listed|attached|mentioned|specified|succeeding)\b[^.\n:]{0,30}\b(?:code|snippet|block|excerpt|segment|fragment|lines|section|piece)\b[^.\n:]{0,60}\b(?:your|the) (?:\w+ ){0,3}(?:code|solution|response|answer|implementation|output|reply|program)\b[^.\n:]{0,20}:?\s*\n?\s*(?:import |from |def |```|\w+ =|const |let |$)""",
+    "asks to put given code into its work": rf"""
+        \b{_GIVEN}\b[^.\n]{{0,40}}\b{_PIECE}\b[^.\n]{{0,80}}\byour (?:\w+ ){{0,2}}{_WORK}\b[^.\n]{{0,40}}(?::|$|\n)
+        \byour (?:\w+ ){{0,2}}{_WORK}\b[^.\n]{{0,80}}\b{_GIVEN}\b[^.\n]{{0,40}}\b{_PIECE}\b[^.\n]{{0,40}}(?::|$|\n)
+        \b(?:{_PIECE}|code)\b[^.\n]{{0,120}}:\s*'*\s*\n[^\0]{{0,500}}?\b(?:requests\.|urllib|socket|subprocess|os\.(?:system|remove|environ|popen|kill)|smtplib|ftplib|http\.client|shutil\.rmtree|pynput|winreg|ctypes|child_process|eval\(|exec\(|curl |wget |nohup|rm -rf)""",
     "steers an answer": rf"""
         \b(?:ignore|disregard|forget) (?:the|this|that|all|any|what)\b[^.\n]{{0,60}}\b(?:and|then|,)\s?(?:\w+ )?(?:say|state|output|print|respond|answer|reply|claim|tell|write|report)\b
         \b(?:imagine|suppose|assume|hypothetical\w*|pretend|parallel universe|alternate (?:reality|universe)|in a world where|scenario where|for the (?:purpose|sake) of (?:this|the|argument))\b[^.\n]{{0,110}}\b(?:(?:we|you|i|to)\s(?:\w+\s)?(?:say|state|claim|answer|respond|report|output)|(?:the|your) (?:\w+ ){{1,6}}(?:is|are|could be|would be|should be|might be|as)\b)
