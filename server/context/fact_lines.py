@@ -1,0 +1,208 @@
+"""The lines of the facts section, in blocks: re-verify, observations, inferences, disputed, reported.
+
+Superseded, retracted and expired facts are never here. A fact whose file changed is only ever
+shown in the re-verify block, marked STALE.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from keepthread.server.context.frame import quote
+from keepthread.server.context.moment import Moment
+from keepthread.server.context.packing import Item
+from keepthread.server.context.ranking import Score, rank, relevance
+from keepthread.server.context.sections import instructions, scope_text
+from keepthread.server.context.staleness import Changed, file_sources, last_seen, stale_facts
+from keepthread.stores.archive import entries
+from keepthread.stores.clock import seconds, stamp
+from keepthread.stores.errors import DatabaseDamaged
+from keepthread.stores.facts import (
+    Candidate,
+    Standing,
+    candidates,
+    load_facts,
+    scopes,
+    standing,
+    weakened,
+)
+from keepthread.stores.journal import verify_record
+from keepthread.stores.records import Entry, Fact, scope_agrees
+from keepthread.stores.tasks import get_task
+from keepthread.validators.confidence import served_confidence
+
+LOADED_MAX = 400
+"""Facts read in full for one window: more than fit any default budget."""
+
+REPORTED_DAYS = 30
+HYPOTHESIS_DAYS = 30
+_DAY = 86_400
+
+BLOCKS = ("re-verify", "observations", "inferences", "disputed", "reported, not confirmed")
+
+
+class _Reading(NamedTuple):
+    facts: dict[int, Fact]
+    scores: dict[int, Score]
+    stale: dict[int, Changed]
+    weak: set[int]
+    standing: dict[int, Standing]
+    cited: dict[int, Entry]
+
+
+def fact_items(moment: Moment, pinned: frozenset[int]) -> tuple[list[Item], int]:
+    """Return the section's lines in block order, best rank first in each block, and how many were not read.
+
+    ``pinned`` are the instructions that pinned already shows; those it had no room for come first.
+    """
+    ranked, scores = _ranked(moment)
+    shown = ranked[:LOADED_MAX]
+    reading = _read(moment, shown, scores)
+    items = [
+        Item(f"- instruction {f.id}, from the user, no room in pinned: {quote(f.text)}\n", f.seq)
+        for f in instructions(moment)
+        if f.seq not in pinned
+    ]
+    for block in BLOCKS:
+        lines = [
+            Item(
+                _line(moment, reading, fact),
+                fact.seq,
+                reading.scores[fact.seq].total,
+                parts=reading.scores[fact.seq].parts(),
+            )
+            for c in shown
+            if (fact := reading.facts.get(c.seq)) is not None
+            and not _expired(moment, fact)
+            and _block(reading, fact) == block
+        ]
+        if lines:
+            items.append(lines[0]._replace(text=f"{block}:\n{lines[0].text}"))
+            items.extend(lines[1:])
+    return items, len(ranked) - len(shown)
+
+
+def _ranked(moment: Moment) -> tuple[list[Candidate], dict[int, Score]]:
+    """Current facts in scope, best first: the scope rule comes before any similarity."""
+    tags = scopes(moment.connection, moment.workspace)
+    scope = moment.focus.scope if moment.focus else ()
+    now = stamp(moment.now)
+    here = [
+        c
+        for c in candidates(moment.connection, moment.workspace)
+        if (c.kind != "instruction-from-user" or c.reported)
+        and (not c.expires_at or c.expires_at > now)
+        and (not scope or scope_agrees(tags.get(c.seq, ()), scope))
+    ]
+    focus = moment.focus.item if moment.focus else moment.author.task
+    related = relevance(moment.connection, moment.workspace, moment.query(), focus)
+    scores = rank(here, related, moment.weights)
+    return sorted(here, key=lambda c: (-scores[c.seq].total, -c.seq)), scores
+
+
+def _read(moment: Moment, shown: Sequence[Candidate], scores: dict[int, Score]) -> _Reading:
+    connection = moment.connection
+    seqs = [c.seq for c in shown]
+    sources = file_sources(connection, moment.workspace)
+    stale = stale_facts(sources, moment.watch, sources)
+    facts = {s: f for s, f in load_facts(connection, seqs).items() if _intact(moment, s)}
+    cited = entries(connection, list({c.entry for f in facts.values() for c in f.citations}))
+    return _Reading(
+        facts,
+        scores,
+        stale,
+        weakened(connection, moment.workspace, list(stale)),
+        standing(connection, seqs),
+        cited,
+    )
+
+
+def _intact(moment: Moment, seq: int) -> bool:
+    """A record that differs from its digest is never served; ``verify`` and ``status`` report it."""
+    try:
+        verify_record(moment.connection, seq)
+    except DatabaseDamaged:
+        return False
+    return True
+
+
+def _expired(moment: Moment, fact: Fact) -> bool:
+    expires = fact.expires_when.strip()
+    if fact.reported and moment.now - seconds(fact.at) > REPORTED_DAYS * _DAY:
+        return True
+    if expires == "task_end" and fact.task is not None:
+        return get_task(moment.connection, fact.task).state == "done"
+    if expires.startswith("changed:"):
+        seen = last_seen(moment.connection, moment.workspace, expires[8:].strip(), fact.seq)
+        return seen is not None and moment.watch.changed(seen) is not None
+    return False
+
+
+def _block(reading: _Reading, fact: Fact) -> str:
+    if fact.reported:
+        return BLOCKS[4]
+    state = reading.standing.get(fact.seq, Standing())
+    if fact.seq in reading.stale or state.failures:
+        return BLOCKS[0]
+    if state.disputed_with:
+        return BLOCKS[3]
+    return BLOCKS[2] if fact.kind == "inference" else BLOCKS[1]
+
+
+def _line(moment: Moment, reading: _Reading, fact: Fact) -> str:
+    state = reading.standing.get(fact.seq, Standing())
+    weak = fact.seq in reading.weak
+    confidence = served_confidence(fact.confidence, state, weak)
+    fields = [
+        f"{confidence:.2f}",
+        fact.observed_at[:16],
+        *_source_fields(fact, reading.cited, moment),
+    ]
+    if fact.seq in reading.stale:
+        change = reading.stale[fact.seq]
+        gone = "was removed" if not change.now else "changed since"
+        fields.append(
+            f"STALE: {quote(change.path, 200)} {gone}; capture_file it and record what it says now"
+        )
+    if weak:
+        fields.append("WEAKENED: what it rests on no longer holds")
+    if state.disputed_with:
+        others = load_facts(moment.connection, state.disputed_with).values()
+        fields.append(f"DISPUTED with {' '.join(f.id for f in others)}")
+    if fact.model_written:
+        fields.append("written by a model")
+    fields.extend(_life_fields(moment, fact, reading))
+    explained = f" {{{reading.scores[fact.seq].parts()}}}" if moment.explain else ""
+    return f"- {fact.id} [{' · '.join(fields)}{scope_text(fact.scope)}]{explained}: {quote(fact.text)}\n"
+
+
+def _source_fields(fact: Fact, cited: Mapping[int, Entry], moment: Moment) -> list[str]:
+    if fact.reported:
+        return ["reported by the model"]
+    if fact.kind == "inference":
+        below = load_facts(moment.connection, fact.supports)
+        ids = [below[s].id if s in below else _entry_id(s, moment) for s in fact.supports]
+        return [f"rests on {' '.join(ids[:5])}"]
+    sources = [cited[c.entry] for c in fact.citations if c.entry in cited]
+    if sources and all(e.role == "user" for e in sources):
+        return [f"stated by the user, {' '.join(dict.fromkeys(e.id for e in sources))}"]
+    names = dict.fromkeys(f"{quote(e.tool, 60)[1:-1]}#{e.id}" for e in sources)
+    return [" ".join(names)] if names else []
+
+
+def _entry_id(seq: int, moment: Moment) -> str:
+    found = entries(moment.connection, [seq])
+    return found[seq].id if seq in found else str(seq)
+
+
+def _life_fields(moment: Moment, fact: Fact, reading: _Reading) -> list[str]:
+    if fact.expires_when:
+        return [f"until {quote(fact.expires_when, 100)}"]
+    has_file = any(
+        reading.cited[c.entry].file_sha256 for c in fact.citations if c.entry in reading.cited
+    )
+    if fact.kind == "inference" or has_file or fact.reported:
+        return []
+    review = seconds(fact.observed_at) + HYPOTHESIS_DAYS * _DAY
+    if review < moment.now:
+        return ["review: no file would show a change, and it is over 30 days old"]
+    return []

@@ -1,0 +1,89 @@
+"""What the window is assembled from: one reading of the database for one window, at one moment."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import apsw
+
+from keepthread.server.context.ranking import Weights
+from keepthread.server.context.staleness import FileWatch
+from keepthread.stores.ledger import plan_items
+from keepthread.stores.questions import open_questions
+from keepthread.stores.records import Author, PlanItem, Question, Task
+from keepthread.stores.tasks import get_task, newest_task
+
+FINISHED = ("done", "skipped")
+
+
+class Moment(NamedTuple):
+    """The reading: who asks, for which task and item, and the questions that several sections need."""
+
+    connection: apsw.Connection
+    author: Author
+    now: float
+    watch: FileWatch
+    weights: Weights
+    task: Task | None
+    last_goal: Task | None
+    plan: tuple[PlanItem, ...]
+    questions: tuple[Question, ...]
+    focus: PlanItem | None
+    explain: bool = False
+
+    @property
+    def workspace(self) -> int:
+        return self.author.workspace
+
+    def query(self) -> str:
+        """Return the words that relevance is measured against."""
+        if self.focus is not None:
+            return f"{self.focus.title} {self.focus.description}"
+        return self.task.goal if self.task is not None else ""
+
+
+def read_moment(
+    connection: apsw.Connection,
+    author: Author,
+    *,
+    tree: str,
+    now: float,
+    weights: Weights,
+    item: PlanItem | None = None,
+    explain: bool = False,
+    watch: Callable[[str], FileWatch] = FileWatch,
+) -> Moment:
+    """Read what all sections share. ``item`` is the focus asked for, else the one in progress."""
+    task = get_task(connection, author.task) if author.task is not None else None
+    if task is not None and task.state == "done":
+        task = None
+    items = tuple(plan_items(connection, author.workspace, author.task))
+    return Moment(
+        connection=connection,
+        author=author,
+        now=now,
+        watch=watch(tree),
+        weights=weights,
+        task=task,
+        last_goal=newest_task(connection, author.workspace, finished=True)
+        if task is None
+        else None,
+        plan=items,
+        questions=tuple(open_questions(connection, author.workspace)),
+        focus=item or pick_focus(items),
+        explain=explain,
+    )
+
+
+def pick_focus(items: Sequence[PlanItem]) -> PlanItem | None:
+    """Return the item in progress that changed last, else the first that is ready."""
+    started = [i for i in items if i.status == "in_progress"]
+    if started:
+        return max(started, key=lambda i: i.seq)
+    ready = ready_items(items)
+    return ready[0] if ready else None
+
+
+def ready_items(items: Sequence[PlanItem]) -> list[PlanItem]:
+    """Return pending items whose dependencies are finished, in plan order."""
+    finished = {i.item for i in items if i.status in FINISHED}
+    return [i for i in items if i.status == "pending" and all(d in finished for d in i.depends_on)]

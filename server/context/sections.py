@@ -1,0 +1,160 @@
+"""The lines of pinned, plan and decisions. Facts and tail have modules of their own."""
+
+from collections.abc import Iterable, Sequence
+
+from keepthread.server.context.frame import quote
+from keepthread.server.context.moment import FINISHED, Moment, ready_items
+from keepthread.server.context.packing import Item
+from keepthread.stores.archive import entries
+from keepthread.stores.decisions import active_decisions
+from keepthread.stores.facts import candidates, load_facts, standing, weakened
+from keepthread.stores.records import Decision, Fact, PlanItem, Question, Tags, scope_agrees
+
+DONE_SHOWN = 5
+
+
+def pinned_items(moment: Moment) -> list[Item]:
+    """Goal and constraints (required), then the user's standing instructions, newest last."""
+    items: list[Item] = []
+    task = moment.task
+    if task is not None and task.state == "active":
+        items.extend(goal_items(task.id, task.goal, task.constraints, task.task))
+    elif task is not None:
+        items.append(
+            Item(
+                f"- proposed {task.id}, not confirmed by the user: {quote(task.goal)}\n", task.task
+            )
+        )
+    elif moment.last_goal is not None:
+        goal = moment.last_goal
+        items.append(
+            Item(f"- no goal now; last goal {goal.id}, done: {quote(goal.goal)}\n", goal.task)
+        )
+    facts = instructions(moment)
+    sources = entries(moment.connection, [c.entry for f in facts for c in f.citations[:1]])
+    broken = standing(moment.connection, [f.seq for f in facts])
+    for fact in facts:
+        entry = sources.get(fact.citations[0].entry) if fact.citations else None
+        said = f", {entry.id}" if entry else ""
+        by = broken[fact.seq].disputed_with if fact.seq in broken else ()
+        against = load_facts(moment.connection, by).values()
+        violated = f", VIOLATED by {', '.join(f.id for f in against)}" if by else ""
+        scope = scope_text(fact.scope)
+        items.append(
+            Item(f"- instruction {fact.id}{said}{scope}{violated}: {quote(fact.text)}\n", fact.seq)
+        )
+    return items
+
+
+def goal_items(task_id: str, goal: str, constraints: Sequence[str], ref: int) -> list[Item]:
+    """Return the lines that pinned must always show whole."""
+    first = Item(f"- goal {task_id}: {quote(goal)}\n", ref, required=True)
+    return [first, *(Item(f"- constraint: {quote(c)}\n", ref, required=True) for c in constraints)]
+
+
+def instructions(moment: Moment) -> list[Fact]:
+    """Return the user's own current instructions that apply here, oldest first."""
+    light = [
+        c
+        for c in candidates(moment.connection, moment.workspace)
+        if c.kind == "instruction-from-user" and not c.reported
+    ]
+    found = load_facts(moment.connection, [c.seq for c in light])
+    scope = moment.focus.scope if moment.focus else ()
+    return [found[c.seq] for c in light if scope_agrees(found[c.seq].scope, scope)]
+
+
+def plan_section_items(moment: Moment) -> list[Item]:
+    """Focus in full; in progress; ready; blocked; the last five done; questions; counts of the rest."""
+    focus, plan = moment.focus, moment.plan
+    lines: list[Item] = []
+    shown: set[int] = set()
+
+    def add(items: Iterable[PlanItem], *, full: bool = False) -> None:
+        for item in items:
+            if item.item not in shown:
+                shown.add(item.item)
+                lines.append(Item(_plan_line(item, moment, full=full), item.seq))
+
+    blocked_by = {q.blocks for q in moment.questions if q.blocks is not None}
+    if focus is not None:
+        add([focus], full=True)
+        lines.extend(_question_line(q) for q in moment.questions if q.blocks == focus.item)
+    add(i for i in plan if i.status == "in_progress")
+    add(i for i in ready_items(plan) if i.item not in blocked_by)
+    add(
+        i for i in plan if i.status == "blocked" or (i.item in blocked_by and i.status == "pending")
+    )
+    asked = {q.seq for q in moment.questions if focus is not None and q.blocks == focus.item}
+    lines.extend(_question_line(q) for q in moment.questions if q.seq not in asked)
+    done = [i for i in plan if i.status in FINISHED]
+    add(sorted(done, key=lambda i: i.seq)[-DONE_SHOWN:])
+    add(i for i in plan if i.status == "pending")
+    add(reversed(done))
+    return lines
+
+
+def decision_items(moment: Moment) -> list[Item]:
+    """Active decisions whose scope agrees with the focus, oldest first (stable for prompt caches)."""
+    scope = moment.focus.scope if moment.focus else ()
+    found = [
+        d
+        for d in active_decisions(moment.connection, moment.workspace)
+        if scope_agrees(d.scope, scope)
+    ]
+    weak = weakened(moment.connection, moment.workspace) if found else set()
+    return [Item(decision_line(d, d.seq in weak), d.seq) for d in found]
+
+
+def decision_line(decision: Decision, weak: bool) -> str:
+    """Return a decision with its reason, and what was rejected."""
+    marks = ", WEAKENED: what it rests on no longer holds" if weak else ""
+    rejected = (
+        f" · not: {'; '.join(quote(a) for a in decision.alternatives)}"
+        if decision.alternatives
+        else ""
+    )
+    return (
+        f"- {decision.id} [{decision.at[:16]}{scope_text(decision.scope)}{marks}]: {quote(decision.decision)} "
+        f"· because {quote(decision.reason)}{rejected}\n"
+    )
+
+
+def scope_text(scope: Tags) -> str:
+    """Return `` · path:a repo:b`` for a line's fields; tags are quoted when they could mislead."""
+    if not scope:
+        return ""
+    tags = (f"{n}:{v}" for n, v in scope)
+    return " · " + " ".join(
+        t if t.isascii() and t.isprintable() and " " not in t else quote(t) for t in tags
+    )
+
+
+def _plan_line(item: PlanItem, moment: Moment, *, full: bool) -> str:
+    status = item.status
+    if status == "done":
+        status = "done, verified" if item.verified else "done (claimed)"
+    head = "FOCUS " if full else ""
+    fields = [f"{status}, v{item.version}"]
+    if item.agent:
+        fields.append(f"by {quote(item.agent, 40)}")
+    waits = [i.id for i in moment.plan if i.item in item.depends_on and i.status not in FINISHED]
+    if waits:
+        fields.append(f"needs {' '.join(waits)}")
+    line = f"- {head}{item.id} [{', '.join(fields)}{scope_text(item.scope)}]: {quote(item.title)}"
+    if item.note:
+        line += f" · note {quote(item.note, 0 if full else 200)}"
+    if full and item.description:
+        line += f" · {quote(item.description)}"
+    if full and item.checks:
+        line += f" · checks {quote('; '.join(item.checks))}"
+    return line + "\n"
+
+
+def _question_line(question: Question) -> Item:
+    why = f" · because {quote(question.why, 300)}" if question.why else ""
+    blocks = " blocking" if question.blocks is not None else ""
+    return Item(
+        f"- open {question.id}{blocks} [{question.at[:10]}]: {quote(question.question)}{why}\n",
+        question.seq,
+    )

@@ -1,0 +1,101 @@
+"""Is the file behind a fact still the one that was read? Asked at each look, without a model.
+
+First by a cheap signature (size, time, inode), and only when that moved by the file's hash.
+Files are read inside the work tree only.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import apsw
+
+from keepthread.server.capture.files import FileRefused, file_signature, read_file
+from keepthread.stores.query import fetch_all
+
+
+class FileSource(NamedTuple):
+    """A file that an entry showed: its path, and hash and signature at that time."""
+
+    path: str
+    sha256: str
+    signature: str
+
+
+class Changed(NamedTuple):
+    """How a file differs from what was read. ``now`` is its hash, ``""`` when it is gone."""
+
+    path: str
+    was: str
+    now: str
+
+
+class FileWatch:
+    """Answers whether files changed; remembers hashes by signature, so each state is read once."""
+
+    def __init__(self, tree: str) -> None:
+        self._tree = tree
+        self._hashes: dict[tuple[str, str], str] = {}
+
+    def changed(self, source: FileSource) -> Changed | None:
+        """Return how the file changed since ``source`` was captured; None when it did not."""
+        if not self._tree or not source.path or not source.sha256:
+            return None
+        signature = file_signature(self._tree, source.path)
+        if signature and signature == source.signature:
+            return None
+        now = self._hash(source.path, signature) if signature else ""
+        return None if now == source.sha256 else Changed(source.path, source.sha256, now)
+
+    def _hash(self, path: str, signature: str) -> str:
+        key = (path, signature)
+        if key not in self._hashes:
+            try:
+                self._hashes[key] = read_file(self._tree, path).sha256
+            except FileRefused:
+                self._hashes[key] = ""
+        return self._hashes[key]
+
+
+def file_sources(connection: apsw.Connection, workspace: int) -> dict[int, list[FileSource]]:
+    """Return, for each current fact of a workspace that cites files, what it saw of them."""
+    rows = fetch_all(
+        connection,
+        "SELECT c.owner, p.text, h.text, coalesce(s.text, '') FROM fact_current f JOIN citation c ON c.owner = f.seq "
+        "JOIN body h ON h.seq = c.entry AND h.field = 'file_sha256' "
+        "JOIN body p ON p.seq = c.entry AND p.field = 'path' "
+        "LEFT JOIN body s ON s.seq = c.entry AND s.field = 'file_signature' WHERE f.workspace = ?",
+        (workspace,),
+    )
+    found: dict[int, list[FileSource]] = {}
+    for fact, path, sha256, signature in rows:
+        found.setdefault(fact, []).append(FileSource(path, sha256, signature))
+    return found
+
+
+def last_seen(
+    connection: apsw.Connection, workspace: int, path: str, before: int
+) -> FileSource | None:
+    """Return a file as the newest entry up to ``before`` showed it; for ``expires_when=changed:PATH``."""
+    rows = fetch_all(
+        connection,
+        "SELECT t.value, h.text, coalesce(s.text, '') FROM tag t JOIN entry e USING(seq) "
+        "JOIN body h ON h.seq = e.seq AND h.field = 'file_sha256' "
+        "LEFT JOIN body s ON s.seq = e.seq AND s.field = 'file_signature' "
+        "WHERE t.name = 'path' AND t.value = ? AND e.workspace = ? AND e.seq <= ? ORDER BY e.seq DESC LIMIT 1",
+        (path, workspace, before),
+    )
+    return FileSource(*rows[0]) if rows else None
+
+
+def stale_facts(
+    sources: dict[int, list[FileSource]], watch: FileWatch, facts: Iterable[int]
+) -> dict[int, Changed]:
+    """Return those of ``facts`` that rest on a changed file, with the first change found."""
+    found: dict[int, Changed] = {}
+    for fact in facts:
+        for source in sources.get(fact, ()):
+            change = watch.changed(source)
+            if change is not None:
+                found[fact] = change
+                break
+    return found

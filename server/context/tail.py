@@ -1,0 +1,59 @@
+"""The tail: what the window before left, the user's last message, older steps in brief, the last eight."""
+
+from collections import Counter
+
+from keepthread.server.context.moment import Moment
+from keepthread.server.context.packing import Item
+from keepthread.server.handoff.note import handoff_items
+from keepthread.server.handoff.steps import step_line
+from keepthread.stores.archive import recent
+from keepthread.stores.query import fetch_all
+from keepthread.stores.records import Entry
+
+STEPS_SHOWN = 8
+_TOOLS_SHOWN = 8
+
+
+def tail_items(moment: Moment) -> list[Item]:
+    """Return the lines, oldest first; the newest are packed first."""
+    steps = list(
+        reversed(recent(moment.connection, moment.workspace, where="call", limit=STEPS_SHOWN))
+    )
+    items = [i._replace(priority=-200 + n) for n, i in enumerate(handoff_items(moment))]
+    asked = recent(moment.connection, moment.workspace, where="user", limit=1)
+    if asked:
+        items.append(Item("last request:\n" + step_line(asked[0]), asked[0].seq, priority=-100))
+    brief = _older_steps(moment, steps)
+    if brief is not None:
+        items.append(brief)
+    for place, step in enumerate(steps):
+        line = step_line(step)
+        if not place:
+            line = "last steps, newest last:\n" + line
+        items.append(Item(line, step.seq, priority=-place))
+    return items
+
+
+def _older_steps(moment: Moment, shown: list[Entry]) -> Item | None:
+    """Older steps in one line: how many calls of which tools, and how many failed."""
+    if not shown:
+        return None
+    rows = fetch_all(
+        moment.connection,
+        "SELECT tool, count(*), sum(is_error) FROM entry WHERE workspace = ? AND own = 0 AND role = '' "
+        "AND seq < ? GROUP BY tool",
+        (moment.workspace, shown[0].seq),
+    )
+    if not rows:
+        return None
+    calls = Counter({tool: n for tool, n, _ in rows})
+    failed = sum(f for _, _, f in rows)
+    named = ", ".join(
+        f"{n} {tool}"
+        for tool, n in sorted(calls.items(), key=lambda p: (-p[1], p[0]))[:_TOOLS_SHOWN]
+    )
+    safe = named if named.isascii() and named.isprintable() else "several tools"
+    return Item(
+        f"- before these: {sum(calls.values())} calls ({safe}), {failed} failed; search_archive finds them\n",
+        priority=1,
+    )

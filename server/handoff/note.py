@@ -1,0 +1,142 @@
+"""What the window before left behind: what it CLAIMED, and what the archive FOUND.
+
+Where the agent was killed or compacted and wrote no note, its last words stand in the note's
+place, marked as claims; what was found comes from the archive either way.
+"""
+
+from typing import NamedTuple
+
+from keepthread.server.context.frame import quote
+from keepthread.server.context.moment import Moment
+from keepthread.server.context.packing import Item
+from keepthread.server.handoff.steps import call_text, command_of, shortened
+from keepthread.stores.archive import entries, files_written, recent
+from keepthread.stores.records import Entry, Window
+from keepthread.stores.windows import joined_task, window_words, windows
+
+FILES_SHOWN = 40
+_LOOK_BACK = 200
+CLAIM_CHARS_MAX = 2_000
+
+
+class Found(NamedTuple):
+    """What the archive knows of the work so far, newest first."""
+
+    files: tuple[tuple[str, str], ...]  # (path, id of the entry that wrote it last)
+    last_command: Entry | None
+    last_failure: Entry | None
+    failure_resolved: bool  # the same command succeeded later
+
+
+def handoff_items(moment: Moment) -> list[Item]:
+    """Return CLAIMED and FOUND lines for the head of the tail; [] in a workspace's first window."""
+    before = previous_window(moment)
+    items = claimed_items(moment, before) if before is not None else []
+    return items + found_items(find_work(moment, before))
+
+
+def previous_window(moment: Moment) -> Window | None:
+    """Return the newest closed window before this one, of the same task where there is one."""
+    current = moment.author.window
+    closed = [
+        w
+        for w in windows(moment.connection, moment.workspace)
+        if w.seq != current and w.closed and (current is None or w.seq < current)
+    ]
+    task = moment.author.task
+    same = [w for w in closed if task is not None and joined_task(moment.connection, w.seq) == task]
+    return next(iter(same or closed), None)
+
+
+def claimed_items(moment: Moment, window: Window) -> list[Item]:
+    """Return what the closed window said of itself: its note, else its last words and summary."""
+    connection = moment.connection
+    how = {
+        "handed_off": "handed off",
+        "compacted": "compacted without a note",
+        "ended": "ended without a note",
+        "found_dead": "killed without a note",
+    }[window.closed]
+    items = [
+        Item(
+            f"- {window.id} {how} ({window.client}, opened {window.at[:16].replace('T', ' ')})\n",
+            window.seq,
+        )
+    ]
+    note, at = window_words(connection, window.seq, "handed_off")
+    for name, label in (("doing", "doing"), ("next", "next"), ("noticed", "noticed")):
+        if note.get(name):
+            items.append(
+                Item(f"- CLAIMED {label}: {quote(note[name], CLAIM_CHARS_MAX)}\n", window.seq)
+            )
+    if at:
+        return items
+    said = recent(connection, moment.workspace, where="assistant", limit=6, window=window.seq)
+    summary = next((s for s in said if s.tool), None) or _summary(moment, window)
+    words = next((s for s in said if not s.tool and not s.agent), None)
+    if summary is not None:
+        items.append(
+            Item(
+                f"- CLAIMED in the client's compaction summary, {summary.id}: {quote(summary.output, CLAIM_CHARS_MAX)}\n",
+                summary.seq,
+            )
+        )
+    if words is not None:
+        items.append(
+            Item(
+                f"- CLAIMED in its last message, {words.id}: {quote(words.output, CLAIM_CHARS_MAX)}\n",
+                words.seq,
+            )
+        )
+    return items
+
+
+def find_work(moment: Moment, before: Window | None) -> Found:
+    """Return what the archive knows since the task (or else the window before) began."""
+    since = moment.author.task or (before.seq if before is not None else 0)
+    calls = recent(moment.connection, moment.workspace, where="call", limit=_LOOK_BACK)
+    commands = [(e, command_of(e)) for e in calls]
+    last_command = next((e for e, c in commands if c), None)
+    failure = next((e for e in calls if e.is_error), None)
+    resolved = failure is not None and any(
+        e.seq > failure.seq and not e.is_error and c == command_of(failure)
+        for e, c in commands
+        if c
+    )
+    written = files_written(moment.connection, moment.workspace, since=since, limit=FILES_SHOWN)
+    ids = entries(moment.connection, [seq for _, seq in written])
+    files = tuple((path, ids[seq].id) for path, seq in written)
+    return Found(files, last_command, failure, resolved)
+
+
+def found_items(found: Found) -> list[Item]:
+    """Return the FOUND lines."""
+    items = []
+    if found.files:
+        listed = ", ".join(f"{quote(path, 300)} ({entry})" for path, entry in found.files)
+        items.append(Item(f"- FOUND files written, newest first: {listed}\n"))
+    command = found.last_command
+    if command is not None:
+        ended = "failed" if command.is_error else "ran"
+        items.append(
+            Item(
+                f"- FOUND last command, {command.id} {ended}: {call_text(command)} → {shortened(command)}\n",
+                command.seq,
+            )
+        )
+    failure = found.last_failure
+    if failure is not None and failure != command:
+        later = ", and the same call succeeded later" if found.failure_resolved else ""
+        items.append(
+            Item(
+                f"- FOUND last failure, {failure.id}{later}: {call_text(failure)} → {shortened(failure)}\n",
+                failure.seq,
+            )
+        )
+    return items
+
+
+def _summary(moment: Moment, window: Window) -> Entry | None:
+    """The compaction summary arrives after its window was closed, in the next one."""
+    said = recent(moment.connection, moment.workspace, where="assistant", limit=20)
+    return next((s for s in said if s.tool == "compaction summary" and s.seq > window.seq), None)

@@ -1,0 +1,80 @@
+"""One archived step on one line: what was called, how it ended, and the part of its output that tells."""
+
+import json
+
+from keepthread.server.context.frame import quote
+from keepthread.stores.records import Entry
+
+COMMAND_CHARS_MAX = 1_500
+HEAD_CHARS, TAIL_CHARS = 160, 320
+
+_TELLING = ("command", "cmd", "script", "query", "pattern", "url", "prompt", "file_path", "path")
+
+
+def step_line(entry: Entry) -> str:
+    """Return ``- call-12 [Bash, 2026-11-30 20:15, failed]: "make test" → "2 failed"``."""
+    if entry.role:
+        who = {"user": "user", "assistant": "assistant, claimed", "machine": "machine"}[entry.role]
+        return f"- {entry.id} [{who}, {_time(entry)}]: {shortened(entry)}\n"
+    ended = ", failed" if entry.is_error else ""
+    agent = f", by {quote(entry.agent, 40)}" if entry.agent else ""
+    return f"- {entry.id} [{_tool(entry)}, {_time(entry)}{ended}{agent}]: {call_text(entry)} → {shortened(entry)}\n"
+
+
+def call_text(entry: Entry) -> str:
+    """Return what was called, quoted: the command, the path, or the arguments."""
+    return quote(command_of(entry) or _argument(entry), COMMAND_CHARS_MAX)
+
+
+def command_of(entry: Entry) -> str:
+    """Return the shell command of a call; ``""`` when it ran none."""
+    found = arguments(entry)
+    for name in ("command", "cmd", "script"):
+        value = found.get(name)
+        if isinstance(value, str) and not _is_editor(found):
+            return value
+        if isinstance(value, list) and all(isinstance(v, str) for v in value):
+            return " ".join(value)
+    return ""
+
+
+def arguments(entry: Entry) -> dict[str, object]:
+    """Return a call's arguments; {} when they are no JSON object (a cut or foreign record)."""
+    try:
+        found = json.loads(entry.args) if entry.args else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def shortened(entry: Entry) -> str:
+    """Return the output quoted, its middle cut out with a marker that names the entry."""
+    text = entry.output.strip()
+    if len(text) <= HEAD_CHARS + TAIL_CHARS + 80:
+        return quote(text) if text else "(no output)"
+    left = len(text) - HEAD_CHARS - TAIL_CHARS
+    return f"{quote(text[:HEAD_CHARS])} [{left} characters: read_record {entry.id}] {quote(text[-TAIL_CHARS:])}"
+
+
+def _argument(entry: Entry) -> str:
+    found = arguments(entry)
+    for name in _TELLING:
+        value = found.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return entry.args[:300]
+
+
+def _is_editor(found: dict[str, object]) -> bool:
+    """Editing tools name their verb in ``command`` beside a path: that is no shell command."""
+    return "path" in found or "file_path" in found
+
+
+def _tool(entry: Entry) -> str:
+    return (
+        entry.tool if entry.tool.isascii() and entry.tool.isprintable() else quote(entry.tool, 60)
+    )
+
+
+def _time(entry: Entry) -> str:
+    return entry.seen_at[:16].replace("T", " ")
