@@ -11,10 +11,10 @@ import binascii
 import html
 import re
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
-
-from keepthread.validators.common_words import COMMON_WORDS
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}(?:\r?\n[A-Za-z0-9+/_-]{4,})*={0,2}")
 _BASE32 = re.compile(r"\b[A-Z2-7]{24,}={0,6}")
@@ -53,7 +53,9 @@ _CIPHERS += [("letter cipher", _LETTERS[::-1])]
 _TABLES = [
     (how, str.maketrans(_LETTERS + _LETTERS.upper(), key + key.upper())) for how, key in _CIPHERS
 ]
-_WORD_MAX = max(map(len, COMMON_WORDS))
+_WORD_MAX = 16
+RUN_MAX = 2_000  # letters without spaces that are split into words
+WORDS_PATH = Path(__file__).parent / "data" / "words.txt"
 
 
 class Decoded(NamedTuple):
@@ -198,7 +200,7 @@ def _from_leet(text: str) -> str:
             return token
         for table in (_LEET, _LEET_L):
             plain = token.translate(table)
-            if plain in COMMON_WORDS:
+            if _known(plain):
                 changed += 1
                 return plain
         return token.translate(_LEET) if any(c.isalpha() for c in token) else token
@@ -207,8 +209,14 @@ def _from_leet(text: str) -> str:
     return plain if changed >= 2 else text
 
 
+@cache
+def common_words() -> frozenset[str]:
+    """Return the words (folded, several languages) by which decoded text is told from noise."""
+    return frozenset(WORDS_PATH.read_text(encoding="utf-8").split())
+
+
 def _known(word: str) -> bool:
-    return word.lower() in COMMON_WORDS
+    return word.lower() in common_words()
 
 
 def _substitutions(text: str) -> list[Decoded]:
@@ -219,13 +227,13 @@ def _substitutions(text: str) -> list[Decoded]:
         return []
     needed = 2 if len(words) <= 4 else 3
     found = []
-    if _gain(strange, [word[::-1] for word in strange]) >= needed:
+    if _gain([word[::-1] for word in strange]) >= needed:
         found.append(Decoded(text[::-1], "reversed"))
         found.append(Decoded(_TOKEN.sub(_reversed_if_strange, text), "reversed"))
         found.append(Decoded(_reversed_stretch(text), "reversed"))
     line = " ".join(strange)
     for how, table in _TABLES:
-        if _gain(strange, line.translate(table).split(" ")) >= needed:
+        if _gain(line.translate(table).split(" ")) >= needed:
             plain = _TOKEN.sub(
                 lambda match, table=table: match.group()  # type: ignore[misc]
                 if _known(match.group())
@@ -237,13 +245,12 @@ def _substitutions(text: str) -> list[Decoded]:
     return found
 
 
-def _gain(strange: list[str], decoded: list[str]) -> int:
+def _gain(decoded: list[str]) -> int:
     return sum(_known(word) and len(word) > 2 for word in decoded)
 
 
 def _reversed_if_strange(match: re.Match[str]) -> str:
-    word = match.group()
-    return word[::-1] if not _known(word) and _known(word[::-1]) else word
+    return match.group() if _known(match.group()) else match.group()[::-1]
 
 
 def _reversed_stretch(text: str) -> str:
@@ -261,14 +268,14 @@ def _reversed_stretch(text: str) -> str:
 
 def _segmented(letters: str) -> str:
     """Split letters without spaces into common words (fewest unknown letters, longest words)."""
-    letters = letters.lower()
-    if len(letters) > 400 or letters in COMMON_WORDS:
+    letters, words_known = letters.lower(), common_words()
+    if len(letters) > RUN_MAX or letters in words_known:
         return letters
     best = [(0.0, 0)]  # cost of the best split that ends here, and where its last word starts
     for stop in range(1, len(letters) + 1):
         cost, start = best[stop - 1][0] + 1.5, stop - 1
         for size in range(2, min(stop, _WORD_MAX) + 1):
-            if letters[stop - size : stop] in COMMON_WORDS:
+            if letters[stop - size : stop] in words_known:
                 total = best[stop - size][0] + 1.0
                 if total < cost:
                     cost, start = total, stop - size

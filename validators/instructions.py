@@ -23,7 +23,6 @@ from keepthread.validators.directives import ABOUT_ATTACKS, REPORT, RULES, Rule
 FIRM_SCORE = 0.97
 MILD_SCORE = 0.9
 THRESHOLD = 0.75
-ENCODED_THRESHOLD = 0.9  # a decoding may be a chance reading: the model must be surer of it
 SPLIT_PARTS_MAX = 6
 SEGMENTS_MAX = 40
 
@@ -106,7 +105,7 @@ def _judge(view: normalize.View) -> Directive | None:
         score = FIRM_SCORE if rule.firm else MILD_SCORE
         return Directive(score, _phrase(rule.why, view.how), view.text)
     score, why = _model_score(view.text)
-    if score >= (ENCODED_THRESHOLD if view.how else THRESHOLD):
+    if score >= THRESHOLD:
         return Directive(score, _phrase(why, view.how), view.text)
     return None
 

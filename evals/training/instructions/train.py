@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from keepthread.validators import instruction_model, normalize
+from keepthread.validators import encodings, instruction_model, normalize
 
 HERE = Path(__file__).parent
 VARIANTS_MAX = 8
@@ -26,6 +26,8 @@ STEPS = 400
 RATE = 0.05
 L2 = 3e-4
 _SLOT = re.compile(r"\{([^{}]*\|[^{}]*)\}")
+
+_WORD = re.compile(r"(?<![^\W_])[^\W\d_]{3,16}(?![^\W_])")
 
 Floats = npt.NDArray[np.float64]
 
@@ -119,7 +121,17 @@ def folds(examples: Examples) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArr
         yield np.flatnonzero(place != fold), np.flatnonzero(place == fold)
 
 
+def vocabulary() -> list[str]:
+    """Return the words that ship: the list of this folder and the words of the sentences."""
+    words = {word for line in lines(HERE / "words.txt") for word in line.split()}
+    for name in ("directives.txt", "descriptions.txt"):
+        for line in lines(HERE / name):
+            words.update(_WORD.findall(normalize.fold(line)))
+    return sorted(words)
+
+
 def main() -> None:
+    encodings.WORDS_PATH.write_text("\n".join(vocabulary()) + "\n", encoding="utf-8")
     examples = Examples()
     examples.add(HERE / "directives.txt", 1.0)
     examples.add(HERE / "descriptions.txt", 0.0)
