@@ -19,8 +19,8 @@ from keepthread.validators.outcomes import (
 )
 from keepthread.validators.polarity import judge_order, judge_polarity, judge_substitution
 from keepthread.validators.sources import Source, find_stem
-from keepthread.validators.values import Claim, Value, is_code_name, is_question, parse_claim
-from keepthread.validators.vocabulary import synonyms
+from keepthread.validators.values import Claim, Value, is_code_name, is_question, key_before, parse_claim
+from keepthread.validators.vocabulary import content_words, stem, synonyms
 
 
 class Grounding(NamedTuple):
@@ -45,11 +45,15 @@ _EMBEDDED_MAX: Final = 16
 _ANCHORS_MAX: Final = 24
 _WINDOW: Final = 160  # characters of context on either side of an anchor
 _LOST_WORD: Final = 0.8  # what a word that does not occur weighs against a claim
+_LOST_CODE: Final = 1.5  # what a code-like name that does not occur weighs, in words
 _LOCAL: Final = 0.4  # how much it counts that the words stand together
 _ENOUGH: Final = 1.1
 _NEXT_NAME: Final = 0.3  # names come in company: each after the first tells less
 _SPECIFICITY: Final = {"quoted": 3.0, "code": 2.0, "path": 2.0, "url": 3.0, "hash": 3.0,
                        "date": 1.5, "version": 2.0, "number": 0.5}  # fmt: skip
+_KEY: Final = re.compile(
+    r"(\w+)[\"']?\s*(?::\s*[\w.|]{1,24}\s*=|[:=]{1,2}|=>|->|\b(?:is|to|of)\b)?\s*[\"'(\[^~<>=]*$"
+)
 _COMMIT: Final = re.compile(r"(?m)^[*|\\/ ]*(?:commit )?[0-9a-f]{7,40}\b")
 _SAYS_WHAT_RAN: Final = re.compile(
     r"(?i)\b(?:ran|run|executed|invoked|searched|grepped|looked|opened|viewed|read|edited|created|wrote|"
@@ -64,7 +68,7 @@ class _Found(NamedTuple):
     missing: tuple[str, ...]
     strength: float
     words: float  # sum of the weights of words found anywhere in the entries
-    lost_names: int
+    lost_names: float  # in words: a code name weighs more, the subject most
     in_output: bool
 
 
@@ -103,6 +107,7 @@ def ground(
         return Grounding(False, missing=_unmatched(parsed, sources), nearest=nearest,
                          why="the cited entries do not speak of this")  # fmt: skip
     against = judge_polarity(parsed, [w.text for w in windows[:8]]) if windows and not agreed else ""
+    against = against or ("" if agreed else _other_value(parsed, sources))
     if not _commit_says(parsed, sources, found.hits):
         against = "the cited entry says it of another commit"
     if against:
@@ -143,6 +148,7 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
             shown = any(not p.in_args for p in proven)
             in_output = in_output or shown
             strength += _specificity(value) * (1.0 if shown else 0.4)
+            strength += any(_is_assigned(claim, value, sources[p.source], p) for p in proven)
         elif value.negated or (agreed and agreed.accounts):
             continue
         else:
@@ -165,7 +171,11 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
     telling.sort(reverse=True)
     strength += sum(telling[:1]) + _NEXT_NAME * sum(telling[1:])
     words, shown = _covered(claim, sources)
-    lost = sum(name.lower() not in claim.negated for name in claim.names if name not in named)
+    lost = sum(
+        (_LOST_CODE if is_code_name(name) else 1.0) + (claim.text.find(name) < 8)
+        for name in claim.names
+        if name not in named and name.lower() not in claim.negated
+    )
     return _Found(tuple(hits), tuple(missing), strength, words, lost, in_output or shown)
 
 
@@ -173,9 +183,50 @@ def _args_prove(value: Value, source: Source, told: bool) -> bool:
     return source.writes or told or value.kind in ("path", "quoted", "code", "url")
 
 
+def _is_assigned(claim: Claim, value: Value, source: Source, hit: Hit) -> bool:
+    """Whether a short value stands right behind one of the claim's words: ``aspect=1``."""
+    if hit.in_args or value.kind not in ("number", "code", "version"):
+        return False
+    key = _KEY.search(source.text[max(0, hit.start - 48) : hit.start])
+    if not key:
+        return False
+    stems = {stem(word) for word in content_words(key.group(1))}
+    return bool(stems) and any(stems & synonyms(word) for word in claim.words)
+
+
+def _other_value(claim: Claim, sources: Sequence[Source]) -> str:
+    """Why a stated number is wrong where the entries assign its key another one, or ""."""
+    for value in claim.values:
+        key = key_before(claim, value) if value.kind == "number" and not value.negated else ""
+        if not key or value.unit or value.about or value.of_line:
+            continue
+        shown = [m.group(1) for s in sources for m in _assignments(key, s.low)]
+        together = any(
+            find_stem(s.low, s.text, key, *_line_around(s.text, h.start)) >= 0
+            for h in locate(value, sources)
+            for s in [sources[h.source]]
+            if not h.in_args
+        )
+        if shown and not together:
+            return f"the cited entry says {shown[0]}, not {value.text}"
+    return ""
+
+
+def _assignments(key: str, low: str) -> list[re.Match[str]]:
+    prefix = key[:-1] if key.endswith("i") else key
+    return list(re.finditer(rf"(?<![a-z]){re.escape(prefix)}[a-z]{{0,4}}[\"']?\s?[:=]\s?(\d[\d.]*)", low))
+
+
+def _line_around(text: str, at: int) -> tuple[int, int]:
+    stop = text.find("\n", at)
+    return text.rfind("\n", 0, at) + 1, stop if stop >= 0 else len(text)
+
+
 def _specificity(value: Value) -> float:
     if value.kind != "number":
         return _SPECIFICITY[value.kind] * min(1.0, len(value.text) / 6)
+    if "." in value.text:
+        return 1.5
     digits = len(re.sub(r"\D", "", value.text)) or 1
     return 0.5 + 0.4 * (digits - 1) + 0.5 * bool(value.unit)
 

@@ -28,6 +28,7 @@ _TIME_KEY: Final = re.compile(
 )
 _KEY_UNIT: Final = (
     (re.compile(r"(?i)(?:_|\b)(?:ms|millis\w*|milliseconds?)\b|Ms\b|Millis"), 1e-3),
+    (re.compile(r"(?i)sec(?:ond)?s?\b"), 1.0),
     (re.compile(r"(?i)min(?:ute)?s?\b"), 60.0),
     (re.compile(r"(?i)hours?\b"), 3600.0),
     (re.compile(r"(?i)days?\b"), 86400.0),
@@ -115,6 +116,10 @@ def _find_parts(parts: list[str], source: Source) -> Iterator[Span]:
 
 def _find_path(value: Value, source: Source) -> Iterator[Span]:
     path = value.text.lower().strip("`").removeprefix("./").rstrip("/")
+    path, _, line = path.partition(":")
+    if line:
+        yield from _find_line(path, line.partition(":")[0], source)
+        return
     found = False
     for span in _spans(source, path):
         found = True
@@ -126,6 +131,18 @@ def _find_path(value: Value, source: Source) -> Iterator[Span]:
     around = source.low + "\n" + source.args_low
     if hits and folders and all(_stands_in(around, folder) for folder in folders[-3:]):
         yield from hits[:8]
+
+
+def _find_line(path: str, number: str, source: Source) -> Iterator[Span]:
+    """``path:number`` as such, as a traceback has it, or in the one file that the call read."""
+    base = re.escape(path.rsplit("/", 1)[-1])
+    found = re.compile(rf"(?<![\w.-]){base}(?::|\"?, line |\(){number}(?!\d)")
+    if "/" not in path or _stands_in(source.low + source.args_low, path.rsplit("/", 1)[0]):
+        for match in found.finditer(source.low):
+            yield match.start(), match.end(), False
+    if source.find(path, in_args=True):
+        for at in source.find(number):
+            yield at, at + len(number), False
 
 
 def _stands_in(text: str, part: str) -> bool:
@@ -235,6 +252,11 @@ def _find_number(value: Value, source: Source) -> Iterator[Span]:
         and (value.of_line or span[2] or not _in_gutter(source, span[0], span[1]))
     ]
     yield from fitting
+    if not fitting and value.before and shown.isdigit():
+        # "Postgres 15" is said of postgres:15.4
+        named = re.compile(rf"(?<![a-z]){re.escape(value.before)}[\W_v]{{0,4}}{shown}(?=\.\d)")
+        fitting = [(*m.span(), False) for m in named.finditer(source.low)]
+        yield from fitting
     if not fitting and (value.unit or value.about):
         yield from _measured(value, source)
 
@@ -244,7 +266,7 @@ def _unit_agrees(value: Value, source: Source, span: Span) -> bool:
     if not value.unit:
         return True
     low = source.args_low if span[2] else source.low
-    after = re.match(r"[\s-]?([a-zµ%]+)", low[span[1] : span[1] + 16])
+    after = re.match(r"[\s*-]{0,3}(?:time\.)?([a-zµ%]+)", low[span[1] : span[1] + 24])
     unit = UNITS.get(after.group(1)) if after else None
     if unit:
         return unit == (value.unit, value.scale)

@@ -283,9 +283,12 @@ def judge_absence(claim: Claim, sources: Sequence[Source]) -> Outcome:
         asked = [word for word in specific if _stands(word, source, in_args=True)]
         empty = bool(_EMPTY.match(source.text.strip()))
         if 2 * len(asked) < len(specific):
-            if empty:
+            if empty or not any(_stands(word, source, in_args=False) for word in specific):
                 unproven = Outcome("unproven", "the cited search did not look for that", n)
             continue
+        places = [v.text.lower() for v in claim.values if v.kind == "path" and not v.negated]
+        if places and not any(_shows_path(path, source) for path in places):
+            return Outcome("agrees", "", n, 0, len(source.text))
         if empty:
             return Outcome("agrees", "", n, 0, len(source.text))
         shown = [word for word in asked if _stands(word, source, in_args=False)]
@@ -294,6 +297,12 @@ def judge_absence(claim: Claim, sources: Sequence[Source]) -> Outcome:
             plural = "s" * (lines != 1)
             return Outcome("contradicts", f"the cited search found {lines} line{plural}", n)
     return unproven
+
+
+def _shows_path(path: str, source: Source) -> bool:
+    """Whether output names a path that the call itself did not ask for."""
+    base = path.rstrip("/").rsplit("/", 1)[-1]
+    return bool(source.find(base)) or bool(source.find(base, in_args=True))
 
 
 def denies(line: str) -> bool:
@@ -338,7 +347,8 @@ def counts_of(value: Value, claim: Claim, sources: Sequence[Source]) -> Iterable
             yield n, sum("__init__" not in item for item in items)
             totals[1] += len(of_kind)
         yield from ((n, count) for count in _blocks(source.text, claim.words))
-        if source.searches or noun in _OCCURRENCE:
+        counted = value.noun.endswith("s") or value.number == 1
+        if (source.searches and counted and value.noun not in ("in", "")) or noun in _OCCURRENCE:
             totals[0] += len(lines)
             yield n, len(lines)
             yield n, len({m.group() for line in lines if (m := _GREPPED.match(line))})

@@ -24,6 +24,7 @@ _NEGATOR: Final = re.compile(r"(?i)\b(?:not|never|no longer|cannot|without|[a-z]
 _ANY_NEGATION: Final = re.compile(
     r"(?i)\b(?:no|not|none|never|nothing|without|cannot|lacks?|missing|fail\w*|un\w+|[a-z]+n['’]t)\b"
 )
+_SWITCHED_ON: Final = re.compile(r"(?i)[\w\"']\s*[:=]\s*[\"']?(?:true|yes|on|enabled)[\"',;]?\s*$")
 _DENIED: Final = re.compile(
     r"(?i)\b(?:not|never|no longer|cannot|[a-z]+n['’]t)\s+(?:be |been |yet |currently |ever |\w+ly )?"
     r"([a-z]{3,})"
@@ -80,9 +81,12 @@ def judge_polarity(claim: Claim, passages: Sequence[str]) -> str:
     if best < 0.5:
         return ""
     nearest = [line for line, share in zip(lines, shares, strict=True) if share >= best - 0.05]
-    verdicts = [_opposite_word(claim, line) or _comparison(claim.text, line) for line in nearest]
-    if all(verdicts):
-        return verdicts[0]
+    against = _opposite_word(claim, nearest)
+    if against:
+        return against
+    bounds = [_comparison(claim.text, line) for line in nearest]
+    if all(bounds):
+        return bounds[0]
     if best >= 0.6 and len(nearest[0]) < 300:
         return _negation(claim, nearest[0], passages)
     return ""
@@ -91,11 +95,8 @@ def judge_polarity(claim: Claim, passages: Sequence[str]) -> str:
 def _shared(claim: Claim, line: str) -> float:
     low = line.lower()
     stems = {stem(w) for w in content_words(line)}
-    wanted = (
-        list(claim.words)
-        + [n.lower() for n in claim.names]
-        + [v.text.lower() for v in claim.values]
-    )
+    wanted = [w for w in claim.words if not opposites(w)]
+    wanted += [n.lower() for n in claim.names] + [v.text.lower() for v in claim.values]
     if not wanted:
         return 0.0
     return sum(
@@ -103,11 +104,16 @@ def _shared(claim: Claim, line: str) -> float:
     ) / len(wanted)
 
 
-def _opposite_word(claim: Claim, line: str) -> str:
+def _opposite_word(claim: Claim, lines: Sequence[str]) -> str:
+    """The contrary of one of the claim's words, where no line has the word itself."""
     said = {stem(w): w for w in re.findall(r"[a-z]+", claim.text.lower())}
-    shown = {stem(w): w for w in re.findall(r"[a-z]+", line.lower())}
-    if bool(_NEGATOR.search(claim.text)) != bool(_NEGATOR.search(line)):
-        return ""
+    denied = bool(_NEGATOR.search(claim.text))
+    shown: dict[str, str] = {}
+    for line in lines:
+        if bool(_NEGATOR.search(line)) == denied:
+            shown.update((stem(w), w) for w in re.findall(r"[a-z]+", line.lower()))
+        elif denied and (on := _SWITCHED_ON.search(line)):
+            return f'the cited entry says "{on.group()[1:].strip()}"'
     for stemmed, word in said.items():
         contrary = opposites(stemmed) & shown.keys()
         if contrary and not synonyms(stemmed) & shown.keys() and not contrary & said.keys():

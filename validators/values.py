@@ -24,9 +24,10 @@ class Value(NamedTuple):
     unit: str = ""
     scale: float = 1.0
     about: str = ""  # "" | about | over | under
-    noun: str = ""
+    noun: str = ""  # lower case: what is counted
     negated: bool = False
     of_line: bool = False  # the claim speaks of line numbers
+    before: str = ""  # the word before it, lower case: "postgres" of "Postgres 15"
 
 
 class Claim(NamedTuple):
@@ -83,8 +84,8 @@ _EXTENSIONS: Final = (
     "tar|so|exe|pem|key|crt|service|patch|diff|po|mo|in|out|bak|example|j2|tmpl|ex|exs|lua|r|scala"
 )
 _PATH: Final = re.compile(
-    r"(?<![\w/.@-])(?:~|\.{1,2})?/?(?:[\w.@+-]+/)+[\w.@+*-]*|(?<![\w/.])/[\w.@+-]+"
-    rf"|(?<![\w/.])[\w-]*\.?[\w-]+(?:\.[\w-]+)*\.(?:{_EXTENSIONS})(?![\w/])"
+    r"(?<![\w/.@-])(?:~|\.{1,2})?/?(?:[\w.@+-]+/)+[\w.@+*-]*(?::\d+){0,2}|(?<![\w/.])/[\w.@+-]+"
+    rf"|(?<![\w/.])[\w-]*\.?[\w-]+(?:\.[\w-]+)*\.(?:{_EXTENSIONS})(?::\d+){{0,2}}(?![\w/])"
     r"|(?<![\w/.])(?:Makefile|Dockerfile|Rakefile|Gemfile|Procfile|Jenkinsfile)(?!\w)"
 )
 _HASH: Final = re.compile(r"(?<![\w.-])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}(?![\w-])")
@@ -123,6 +124,12 @@ _CONTRAST: Final = re.compile(
 _NEGATION: Final = re.compile(
     r"(?i)\b(?:not|no|none of|nothing|nowhere|without|lacks?|neither|nor|cannot|[a-z]+n['’]t|zero)\b"
 )
+_EXISTENCE: Final = re.compile(
+    r"(?i)\b(?:no|none|nothing|nowhere|without|lacks?)\b|\b(?:not|n['’]t)\s+(?:\w+ly )?(?:us|contain|import|exist"
+    r"|have|has|defin|includ|referenc|mention|call|occur|appear|depend|list|found|present|installed|available"
+    r"|need|requir|support|any)\w*|\b(?:do|does|did|is|are|was|were)n['’]t (?:us|contain|import|exist|have|defin|"
+    r"includ|referenc|mention|call|occur|depend|found|present|installed|available|need|requir|support|any)\w*"
+)
 # A prohibition mentions what it forbids: "never format gen/" needs a source for gen/.
 _PROHIBITION: Final = re.compile(
     r"(?i)\b(?:must|should|may|shall|can|to|do|please|asks?|asked|wants?|says?)\s+(?:never|not)\b"
@@ -130,6 +137,8 @@ _PROHIBITION: Final = re.compile(
 )
 _ASSIGNMENT: Final = re.compile(r"(?<![\w.-])[A-Za-z_-][\w.-]*(?:==|=|:)(?!//)[\w.\"'/@-]*\w")
 _SYMBOLIC: Final = re.compile(r"(?<!\S)(?=\S*\w)(?=\S*[\[\]{}$^\\<>|*])[^\s\"`]{4,120}(?!\S)")
+_HYPHENED: Final = re.compile(r"(?<![\w./@-])[A-Za-z]\w*(?:-\w+)*-\d[\w.]*(?:-[\w.]*\w)*(?![\w/@])")
+_FOLLOWING: Final = re.compile(r"(?:[ -][A-Za-z_]+){1,3}")
 _OF_LINE: Final = re.compile(r"(?i)\blines?\b|\b(?:at|from|on) \d+\b|:\d")
 _PROPER_STOP: Final = frozenset(
     "I A The OK No Yes It And In URL URLs API CI HTTP JSON YAML SQL ID IDs CLI UI DB OS PR CPU RAM"
@@ -157,12 +166,14 @@ def parse_claim(text: str) -> Claim:
         v._replace(
             negated=any(start <= v.start < stop for start, stop in scopes),
             of_line=bool(_OF_LINE.search(text)),
+            before=_word_before(text, v.start),
         )
         for v in values
     ]
     words: dict[str, bool] = {}
+    freed = scopes if absence else [s for s in scopes if _CONTRAST.match(text, s[0])]
     for match in re.finditer(r"\S+", plain):
-        under = any(start <= match.start() < stop for start, stop in scopes)
+        under = any(start <= match.start() < stop for start, stop in freed)
         for word in content_words(match.group()):
             stemmed = stem(word)
             if not is_frame(stemmed):
@@ -177,10 +188,15 @@ def parse_claim(text: str) -> Claim:
     )
 
 
+def _word_before(text: str, at: int) -> str:
+    match = re.search(r"([A-Za-z][\w+#-]*)[ -]$", text[max(0, at - 32) : at])
+    return match.group(1).lower() if match else ""
+
+
 def _negation_scopes(text: str) -> tuple[list[tuple[int, int]], bool]:
     """Stretches whose mentions need no source, and whether the claim denies existence."""
     prohibited = [m.span() for m in _PROHIBITION.finditer(text)]
-    scopes, absence = [], False
+    scopes: list[tuple[int, int]] = []
     for pattern in (_CONTRAST, _NEGATION):
         for match in pattern.finditer(text):
             if any(start <= match.start() < stop for start, stop in prohibited):
@@ -188,8 +204,7 @@ def _negation_scopes(text: str) -> tuple[list[tuple[int, int]], bool]:
             end = _CLAUSE_END.search(text, match.end())
             stop = end.start() if end else len(text)
             scopes.append((match.start(), stop))
-            absence = absence or pattern is _NEGATION
-    return scopes, absence
+    return scopes, bool(scopes) and bool(_EXISTENCE.search(text))
 
 
 def _blank(text: str, start: int, stop: int) -> str:
@@ -213,6 +228,7 @@ def _take_values(text: str) -> tuple[str, list[Value], list[tuple[str, int]]]:
         (_CLOCK, "date"),
         (_SYMBOLIC, "code"),
         (_HASH, "hash"),
+        (_HYPHENED, "code"),
         (_PATH, "path"),
         (_ASSIGNMENT, "code"),
     ):
@@ -256,7 +272,7 @@ def _take_numbers(text: str, rest: str, values: list[Value]) -> str:
             if after and glued and not unit and not re.fullmatch(r"(?i)st|nd|rd|th|x", after):
                 continue  # "3d" or "2to3" is a name
             number = float(re.sub(r"[,_ ]", "", digits)) * scale
-            noun = "" if unit else after.lower()
+            noun = "" if unit else _noun(rest, match.end(1))
             values.append(_number(text, match, digits, number, unit, scale, noun))
             stop = match.end(2) if unit or glued else stop
         rest = _blank(rest, match.start(), stop)
@@ -267,10 +283,26 @@ def _take_numbers(text: str, rest: str, values: list[Value]) -> str:
         if ones.lower() == "one" and not tens and not unit:
             continue  # "one" is mostly a pronoun
         values.append(
-            _number(text, match, match.group(2), number * scale, unit, scale, (after or "").lower())
+            _number(text, match, match.group(2), number * scale, unit, scale,
+                    "times" if ones.lower() in ("twice", "thrice")
+                    else _noun(rest, match.end(2)))  # fmt: skip
         )
         rest = _blank(rest, match.start(), match.end(3) if unit else match.end(2))
     return rest
+
+
+def _noun(text: str, at: int) -> str:
+    """What is counted: the first plural among the next words, else the next word."""
+    words = _FOLLOWING.match(text, at)
+    following = words.group().lower().split() if words else []
+    return next((w for w in following if w.endswith("s")), following[0] if following else "")
+
+
+def key_before(claim: Claim, value: Value) -> str:
+    """Stem of the word whose value is stated: "retries" in "retries is set to 3", or ""."""
+    words = re.findall(r"[A-Za-z]{3,}", claim.text[max(0, value.start - 48) : value.start])
+    stems = [stem(word) for word in words[-4:]]
+    return next((word for word in reversed(stems) if word in claim.words), "")
 
 
 def _unit(text: str, at: int, word: str) -> tuple[str, float, bool]:

@@ -42,7 +42,7 @@ _FRAME: Final = frozenset(
     returns said say says set sets setting settings show showed showing shown shows state stated
     states take takes text thing told type value values work works user users says repository repo
     codebase current line lines command code function method class run runs running ran execute
-    executed time times takes newest latest oldest largest biggest smallest exact section entry turned asked asks ask wants want
+    executed mode time times takes newest latest oldest largest biggest smallest exact section entry turned asked asks ask wants want
     """.split()
 )
 
@@ -73,7 +73,7 @@ _GROUPS: Final = (
     "folder dir", "own responsible maintain belong", "prefer like want keep favour favor",
     "revert undo rollback restore", "large big huge", "fast quick", "stop exit quit terminate end",
     "module package library", "fix solve repair resolve", "check verify validate assert",
-    "test spec", "break crash", "raise throw", "version release", "change modify edit update",
+    "test spec suite", "break crash", "raise throw", "version release", "change modify edit update",
     "ask request instruct", "intermittent flaky", "skip ignore omit exclude", "host server",
     "forbid disallow prohibit never", "display show print", "number count amount total",
     "url address endpoint", "retry attempt", "pass succeed ok green", "branch checkout",
@@ -89,15 +89,16 @@ _OPPOSITES: Final = (
     ("enable", "disable"), ("enabled", "disabled"), ("true", "false"), ("on", "off"),
     ("allow", "deny"), ("allowed", "denied"), ("allowed", "forbidden"), ("required", "optional"),
     ("ascending", "descending"), ("public", "private"), ("increase", "decrease"),
-    ("increased", "decreased"), ("always", "never"), ("success", "failure"), ("online", "offline"),
+    ("increased", "decreased"), ("always", "never"), ("online", "offline"),
     ("readonly", "writable"), ("valid", "invalid"), ("supported", "unsupported"),
     ("sync", "async"), ("open", "closed"), ("added", "removed"), ("adds", "removes"),
     ("include", "exclude"), ("includes", "excludes"), ("included", "excluded"),
     ("sensitive", "insensitive"), ("mutable", "immutable"), ("minimum", "maximum"),
     ("min", "max"), ("upgrade", "downgrade"), ("upgraded", "downgraded"), ("healthy", "unhealthy"),
     ("yes", "no"), ("client", "server"), ("ahead", "behind"), ("up", "down"),
-    ("passed", "failed"), ("passes", "fails"), ("installed", "missing"), ("lower", "upper"),
-    ("lowercase", "uppercase"), ("before", "after"), ("tabs", "spaces"), ("more", "less"),
+    ("installed", "missing"), ("lower", "upper"),
+    ("lowercase", "uppercase"), ("before", "after"), ("enabled", "false"), ("disabled", "true"),
+    ("enabled", "off"), ("disabled", "on"), ("on", "false"), ("off", "true"), ("tabs", "spaces"), ("more", "less"),
     ("like", "dislike"), ("small", "large"), ("fast", "slow"),
     ("first", "last"), ("oldest", "newest"), ("old", "new"), ("short", "long"), ("signed", "unsigned"), ("known", "unknown"),
 )  # fmt: skip
