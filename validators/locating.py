@@ -80,6 +80,8 @@ def _find_text(value: Value, source: Source) -> Iterator[Span]:
             for match in pattern.finditer(text):
                 found = True
                 yield match.start(), match.end(), in_args
+    if not found and value.kind == "quoted":
+        yield from _find_target(needle, source)
     if not found and value.kind == "code":
         yield from _find_parts([p for p in re.split(r"\.|::|->|#|\(|\)", needle) if p], source)
 
@@ -101,6 +103,22 @@ def _wrapped(needle: str) -> re.Pattern[str] | None:
             parts.append(re.escape(token))
     return re.compile(r"(?<![\w])" * tokens[0][0].isalnum() + r"\s*".join(parts)
                       + r"(?![\w]|-\w)" * tokens[-1][-1].isalnum())  # fmt: skip
+
+
+_TARGET: Final = re.compile(r"(?:(make|just|task)|(?:npm|yarn|pnpm|bun)(?: run)?) ([a-z][\w:-]*)")
+
+
+def _find_target(command: str, source: Source) -> Iterator[Span]:
+    """``make lint`` in a Makefile and ``npm run lint`` in a package.json: where they are defined."""
+    match = _TARGET.fullmatch(command)
+    if not match:
+        return
+    named = re.escape(match.group(2))
+    made = bool(match.group(1)) and re.search(r"makefile|justfile|taskfile|\.mk\b", source.args_low)
+    pattern = rf"(?m)^{named}\s*:(?!=)" if made else rf'"{named}"\s*:'
+    if made or "package.json" in source.args_low:
+        for found in re.finditer(pattern, source.low):
+            yield found.start(), found.end(), False
 
 
 def _find_parts(parts: list[str], source: Source) -> Iterator[Span]:

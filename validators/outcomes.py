@@ -57,7 +57,7 @@ _RUNNER: Final = re.compile(
     r"lint|flake8|pylint|build|docker|compile|check|black|prettier|pip|migrate|deploy|terraform|helm|\bnode\b|python"
 )
 _SUBJECT: Final = (
-    r"(?:tests?|test suite|suite|specs?|checks?|ci|build|builds|compilation|lint(?:er|ing)?|type[- ]?check(?:er|ing)?|"
+    r"(?:tests?|test_\w+|\w+_test|test suite|suite|specs?|checks?|ci|build|builds|compilation|lint(?:er|ing)?|type[- ]?check(?:er|ing)?|"
     r"mypy|ruff|eslint|tsc|pipeline|jobs?|pytest|unit tests|integration tests|pre-commit|hooks?)"
 )
 _PASS: Final = r"(?:pass(?:es|ed|ing)?|succeed(?:s|ed)?|(?:is|are|was|were|runs?|ran|comes? back) (?:all )?(?:green|clean|ok|successful))"
@@ -152,7 +152,7 @@ def _judge_success(claim: Claim, counts: Counted) -> Outcome:
             return Outcome("contradicts", "the cited call failed", n)
         elif _HIDDEN.search(source.command):
             return Outcome("unproven", "a pipe or `||` hides the exit status of the cited call", n)
-        elif source.command and _RUNNER.search(source.command) and agreed is SILENT:
+        elif source.command and _RUNNER.search(source.runs) and agreed is SILENT:
             agreed = Outcome("agrees", "", n, 0, 80)
     return agreed if agreed is not SILENT or not counts else Outcome(
         "unproven", "the cited entries show no result of a run")  # fmt: skip
@@ -212,7 +212,7 @@ def _judge_none(kind: str, counts: Counted) -> Outcome:
             agreed = Outcome("agrees", "", n, 0, 80)
         elif _HIDDEN.search(source.command):
             return Outcome("unproven", "a pipe hides part of the cited call's output", n)
-        elif source.command and _RUNNER.search(source.command):
+        elif source.command and _RUNNER.search(source.runs):
             agreed = Outcome("agrees", "", n, 0, 80)
     return agreed
 
@@ -279,6 +279,8 @@ def judge_absence(claim: Claim, sources: Sequence[Source]) -> Outcome:
     unproven = SILENT
     for n, source in enumerate(sources):
         if not source.searches:
+            if _is_whole_file_without(specific, claim, source):
+                return Outcome("agrees", "", n, 0, len(source.text))
             continue
         asked = [word for word in specific if _stands(word, source, in_args=True)]
         empty = bool(_EMPTY.match(source.text.strip()))
@@ -297,6 +299,16 @@ def judge_absence(claim: Claim, sources: Sequence[Source]) -> Outcome:
             plural = "s" * (lines != 1)
             return Outcome("contradicts", f"the cited search found {lines} line{plural}", n)
     return unproven
+
+
+def _is_whole_file_without(denied: Sequence[str], claim: Claim, source: Source) -> bool:
+    """Whether a call read the file that the claim names, and it lacks what the claim denies."""
+    if source.evidence.truncated or source.writes or not source.text.strip():
+        return False
+    paths = [v.text.lower() for v in claim.values if v.kind == "path" and not v.negated]
+    return any(source.find(path, in_args=True) for path in paths) and not any(
+        _stands(word, source, in_args=False) for word in denied
+    )
 
 
 def _shows_path(path: str, source: Source) -> bool:

@@ -22,9 +22,10 @@ _ORDER: Final = re.compile(
 _STEP: Final = re.compile(r"(?m)^[ \t]*(?:-[ \t]+)?(?:name|run|uses|step|\d+[.)]|-)[: \t].*$")
 _NEGATOR: Final = re.compile(r"(?i)\b(?:not|never|no longer|cannot|without|[a-z]+n['’]t)\b")
 _ANY_NEGATION: Final = re.compile(
-    r"(?i)\b(?:no|not|none|never|nothing|without|cannot|lacks?|missing|fail\w*|un\w+|[a-z]+n['’]t)\b"
+    r"(?i)\b(?:no|not|none|never|nothing|without|cannot|lacks?|missing|fail\w*|avoid\w*|stop|forbid\w*|refus\w*|[a-z]+n['’]t)\b"
 )
 _SWITCHED_ON: Final = re.compile(r"(?i)[\w\"']\s*[:=]\s*[\"']?(?:true|yes|on|enabled)[\"',;]?\s*$")
+_CLAUSES: Final = re.compile(r"[.;,!?:]\s|\n| but | and ")
 _DENIED: Final = re.compile(
     r"(?i)\b(?:not|never|no longer|cannot|[a-z]+n['’]t)\s+(?:be |been |yet |currently |ever |\w+ly )?"
     r"([a-z]{3,})"
@@ -70,12 +71,13 @@ def _first_step(source: Source, steps: Sequence[tuple[int, int]], words: set[str
     return None
 
 
-def judge_polarity(claim: Claim, passages: Sequence[str]) -> str:
+def judge_polarity(claim: Claim, passages: Sequence[str], *, prose: bool = False) -> str:
     """Why the passages say the contrary of the claim, or "" if not, or if it cannot be told.
 
-    Only the lines that share most words with the claim are compared.
+    Only the lines (of a message: the clauses) that share most words with the claim are compared.
     """
-    lines = [line for passage in passages for line in passage.splitlines() if line.strip()]
+    split = _CLAUSES.split if prose else str.splitlines
+    lines = [line for passage in passages for line in split(passage) if line and line.strip()]
     shares = [_shared(claim, line) for line in lines]
     best = max(shares, default=0.0)
     if best < 0.5:
@@ -87,6 +89,10 @@ def judge_polarity(claim: Claim, passages: Sequence[str]) -> str:
     bounds = [_comparison(claim.text, line) for line in nearest]
     if all(bounds):
         return bounds[0]
+    if best >= 0.6 and prose:
+        denied = {bool(_ANY_NEGATION.search(line)) for line in nearest}
+        if denied == {not _ANY_NEGATION.search(claim.text)}:
+            return "the cited message says the contrary"
     if best >= 0.6 and len(nearest[0]) < 300:
         return _negation(claim, nearest[0], passages)
     return ""
@@ -95,7 +101,7 @@ def judge_polarity(claim: Claim, passages: Sequence[str]) -> str:
 def _shared(claim: Claim, line: str) -> float:
     low = line.lower()
     stems = {stem(w) for w in content_words(line)}
-    wanted = [w for w in claim.words if not opposites(w)]
+    wanted = [w for w in claim.words if not opposites(w)] or list(claim.words)
     wanted += [n.lower() for n in claim.names] + [v.text.lower() for v in claim.values]
     if not wanted:
         return 0.0

@@ -23,6 +23,7 @@ _SEARCHER: Final = re.compile(r"(?i)^(?:grep|glob|search\w*|find\w*|list\w*|code
 _SEARCH_COMMAND: Final = re.compile(
     r"(?:^|[;&|(\n]|\bxargs |\bexec |\bgit )\s*(?:grep|egrep|fgrep|rg|ag|ack|find|fd|ls|pgrep|locate|which)\b"
 )
+_SEGMENT: Final = re.compile(r"&&|\|\||[;|\n]")
 _ECHO: Final = re.compile(r"^\s*(?:\w+=\S*\s+)*(?:echo|printf|print|Write-Output|Write-Host)\b")
 _SCRIPT: Final = re.compile(
     r"\b(?:python[\d.]*|node|perl|ruby|php|bash|sh|deno|bun)\b[^\n]*?(?:\s-[a-z]*[ce]\b|\s--eval\b|<<)"
@@ -39,7 +40,7 @@ _QUESTION: Final = re.compile(
 class Source:
     """One entry: ``text`` and ``low`` are its output with what proves nothing blanked out."""
 
-    __slots__ = ("arg_values", "args", "args_low", "command", "evidence", "low", "searches", "text",
+    __slots__ = ("arg_values", "args", "args_low", "command", "evidence", "low", "runs", "searches", "text",
                  "writes")  # fmt: skip
 
     def __init__(self, evidence: Evidence, *, keep_questions: bool = False) -> None:
@@ -50,6 +51,7 @@ class Source:
         self.command = next(
             (self.arg_values[k] for k in ("command", "cmd", "script", "code", "input")
              if k in self.arg_values), "")  # fmt: skip
+        self.runs = "\n".join(p for p in _SEGMENT.split(self.command) if not _ECHO.match(p))
         self.writes = bool(_WRITER.match(evidence.tool)) and "view" != self.command
         self.searches = bool(_SEARCHER.match(evidence.tool) or _SEARCH_COMMAND.search(self.command))
         text = evidence.output[:SCAN_CHARS_MAX]
@@ -182,7 +184,7 @@ def _echoed_parts(command: str) -> tuple[frozenset[str], str]:
     literal = ""
     if _SCRIPT.search(command) or _HEREDOC.search(command):
         literal = " " + " ".join(_TOKEN.findall(command.replace("\\n", "\n").lower())) + " "
-    for segment in re.split(r"&&|\|\||[;|\n]", command):
+    for segment in _SEGMENT.split(command):
         if _ECHO.match(segment):
             said.update(_TOKEN.findall(segment.replace("\\n", " ").replace("\\t", " ").lower()))
     return frozenset(said), literal

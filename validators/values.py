@@ -137,12 +137,13 @@ _PROHIBITION: Final = re.compile(
 )
 _ASSIGNMENT: Final = re.compile(r"(?<![\w.-])[A-Za-z_-][\w.-]*(?:==|=|:)(?!//)[\w.\"'/@-]*\w")
 _SYMBOLIC: Final = re.compile(r"(?<!\S)(?=\S*\w)(?=\S*[\[\]{}$^\\<>|*])[^\s\"`]{4,120}(?!\S)")
+_CONSTANT: Final = re.compile(r"(?<![\w./])(?:True|False|None|null|undefined|NaN)(?![\w./])")
 _HYPHENED: Final = re.compile(r"(?<![\w./@-])[A-Za-z]\w*(?:-\w+)*-\d[\w.]*(?:-[\w.]*\w)*(?![\w/@])")
 _FOLLOWING: Final = re.compile(r"(?:[ -][A-Za-z_]+){1,3}")
 _OF_LINE: Final = re.compile(r"(?i)\blines?\b|\b(?:at|from|on) \d+\b|:\d")
 _PROPER_STOP: Final = frozenset(
     "I A The OK No Yes It And In URL URLs API CI HTTP JSON YAML SQL ID IDs CLI UI DB OS PR CPU RAM"
-    " Python TODO".split()
+    " Python TODO True False None Null On Off".split()
 )
 _WEAK_SLASH: Final = re.compile(r"[A-Za-z]+/[A-Za-z]+")
 
@@ -228,6 +229,7 @@ def _take_values(text: str) -> tuple[str, list[Value], list[tuple[str, int]]]:
         (_CLOCK, "date"),
         (_SYMBOLIC, "code"),
         (_HASH, "hash"),
+        (_CONSTANT, "code"),
         (_HYPHENED, "code"),
         (_PATH, "path"),
         (_ASSIGNMENT, "code"),
@@ -283,9 +285,15 @@ def _take_numbers(text: str, rest: str, values: list[Value]) -> str:
         if ones.lower() == "one" and not tens and not unit:
             continue  # "one" is mostly a pronoun
         values.append(
-            _number(text, match, match.group(2), number * scale, unit, scale,
-                    "times" if ones.lower() in ("twice", "thrice")
-                    else _noun(rest, match.end(2)))  # fmt: skip
+            _number(
+                text,
+                match,
+                match.group(2),
+                number * scale,
+                unit,
+                scale,
+                "times" if ones.lower() in ("twice", "thrice") else _noun(rest, match.end(2)),
+            )  # fmt: skip
         )
         rest = _blank(rest, match.start(), match.end(3) if unit else match.end(2))
     return rest

@@ -16,7 +16,7 @@ _STOP: Final = frozenset(
     a about above across actually after all almost along already also although always am among an
     and another any anything are around as at away back basically be because been before being
     below between both but by can cannot clearly could currently did do does doing done down during
-    each either else ensure entire etc even ever every everything exactly few finally first for from
+    each either else ensure entire etc even ever every everything everywhere exactly few finally first for from
     full further given gives giving got had has have having he hence her here him his how however i
     if in indeed inside instead into is it its itself just kind last least less lets like likely
     many may maybe me might more most much must my namely near need needed needs neither never new
@@ -42,7 +42,7 @@ _FRAME: Final = frozenset(
     returns said say says set sets setting settings show showed showing shown shows state stated
     states take takes text thing told type value values work works user users says repository repo
     codebase current line lines command code function method class run runs running ran execute
-    executed mode time times takes newest latest oldest largest biggest smallest exact section entry turned asked asks ask wants want
+    prefer prefers preferred likes insists wishes executed mode time times takes newest latest oldest largest biggest smallest exact section entry turned asked asks ask wants want
     """.split()
 )
 
@@ -71,7 +71,7 @@ _GROUPS: Final = (
     "error exception fail", "arg param option flag keyword", "remove delete drop strip",
     "add create introduce insert", "import require depend", "execute invoke start launch",
     "folder dir", "own responsible maintain belong", "prefer like want keep favour favor",
-    "revert undo rollback restore", "large big huge", "fast quick", "stop exit quit terminate end",
+    "revert undo rollback restore", "large big huge", "fast quick", "slow sluggish", "stop exit quit terminate end",
     "module package library", "fix solve repair resolve", "check verify validate assert",
     "test spec suite", "break crash", "raise throw", "version release", "change modify edit update",
     "ask request instruct", "intermittent flaky", "skip ignore omit exclude", "host server",
@@ -99,9 +99,12 @@ _OPPOSITES: Final = (
     ("installed", "missing"), ("lower", "upper"),
     ("lowercase", "uppercase"), ("before", "after"), ("enabled", "false"), ("disabled", "true"),
     ("enabled", "off"), ("disabled", "on"), ("on", "false"), ("off", "true"), ("tabs", "spaces"), ("more", "less"),
-    ("like", "dislike"), ("small", "large"), ("fast", "slow"),
+    ("like", "dislike"),
     ("first", "last"), ("oldest", "newest"), ("old", "new"), ("short", "long"), ("signed", "unsigned"), ("known", "unknown"),
 )  # fmt: skip
+
+# Of these every synonym of the one is the contrary of every synonym of the other.
+_SCALES: Final = (("small", "large"), ("fast", "slow"))
 
 
 @lru_cache(maxsize=4096)
@@ -129,6 +132,7 @@ def stem(word: str) -> str:
             word = rest[:-1] if rest[-1] == rest[-2] and rest[-1] not in "sl" else rest
             break
     word = word.removesuffix("e").removesuffix("at") if len(word) > 4 else word
+    word = word[:-1] if word.endswith("ll") and len(word) > 5 else word
     return word[:-1] + "i" if word.endswith("y") and len(word) > 3 else word
 
 
@@ -142,9 +146,11 @@ _FRAME_STEMS: Final = frozenset(stem(word) for word in _FRAME)
 _OPPOSITE: Final[dict[str, frozenset[str]]] = {}
 for _a, _b in _OPPOSITES:
     for _one, _other in ((stem(_a), stem(_b)), (stem(_b), stem(_a))):
-        for _stem in _SYNONYMS.get(_one, frozenset()) | {_one}:
-            _OPPOSITE[_stem] = _OPPOSITE.get(_stem, frozenset()) | {_other}
-            _OPPOSITE[_stem] |= _SYNONYMS.get(_other, frozenset())
+        _OPPOSITE[_one] = _OPPOSITE.get(_one, frozenset()) | {_other}
+for _a, _b in _SCALES:
+    for _one, _other in ((stem(_a), stem(_b)), (stem(_b), stem(_a))):
+        for _stem in _SYNONYMS[_one]:
+            _OPPOSITE[_stem] = _OPPOSITE.get(_stem, frozenset()) | _SYNONYMS[_other]
 
 
 def synonyms(stemmed: str) -> frozenset[str]:

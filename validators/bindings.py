@@ -1,0 +1,82 @@
+"""What belongs to what: a value to its key, a deed to its commit.
+
+The parts of a claim may stand in different places, but a key that is given another value, or a
+deed that stands at another commit, speaks against it.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from keepthread.validators.locating import Hit, locate
+from keepthread.validators.sources import Source, find_stem
+from keepthread.validators.values import Claim, Value, key_before
+from keepthread.validators.vocabulary import content_words, stem, synonyms
+
+_KEY: Final = re.compile(
+    r"(\w+)[\"']?\s*(?::\s*[\w.|]{1,24}\s*=|[:=]{1,2}|=>|->|\b(?:is|to|of)\b)?\s*[\"'(\[^~<>=]*$"
+)
+_COMMIT: Final = re.compile(r"(?m)^[*|\\/ ]*(?:commit )?[0-9a-f]{7,40}\b")
+
+
+def is_assigned(claim: Claim, value: Value, source: Source, hit: Hit) -> bool:
+    """Whether a short value stands right behind one of the claim's words: ``aspect=1``."""
+    if hit.in_args or value.kind not in ("number", "code", "version"):
+        return False
+    key = _KEY.search(source.text[max(0, hit.start - 48) : hit.start])
+    if not key:
+        return False
+    stems = {stem(word) for word in content_words(key.group(1))}
+    return bool(stems) and any(stems & synonyms(word) for word in claim.words)
+
+
+def other_value(claim: Claim, sources: Sequence[Source]) -> str:
+    """Why a stated number is wrong where the entries assign its key another one, or ""."""
+    for value in claim.values:
+        key = key_before(claim, value) if value.kind == "number" and not value.negated else ""
+        if not key or value.unit or value.about or value.of_line:
+            continue
+        shown = [m.group(1) for s in sources for m in _assignments(key, s.low)]
+        together = any(
+            find_stem(s.low, s.text, key, *_line_around(s.text, h.start)) >= 0
+            for h in locate(value, sources)
+            for s in [sources[h.source]]
+            if not h.in_args
+        )
+        if shown and not together:
+            return f"the cited entry says {shown[0]}, not {value.text}"
+    return ""
+
+
+def _assignments(key: str, low: str) -> list[re.Match[str]]:
+    prefix = key[:-1] if key.endswith("i") else key
+    return list(
+        re.finditer(rf"(?<![a-z]){re.escape(prefix)}[a-z]{{0,4}}[\"']?\s?[:=]\s?(\d[\d.]*)", low)
+    )
+
+
+def _line_around(text: str, at: int) -> tuple[int, int]:
+    stop = text.find("\n", at)
+    return text.rfind("\n", 0, at) + 1, stop if stop >= 0 else len(text)
+
+
+def commit_agrees(claim: Claim, sources: Sequence[Source], hits: Sequence[Hit]) -> bool:
+    """Whether the entry of a commit id speaks of the claim's words, not another commit's."""
+    ids = [v for v in claim.values if v.kind == "hash" and not v.negated]
+    words = [w for w in claim.words if w not in ("commit", "hash", "sha")]
+    if len(ids) != 1 or not words:
+        return True
+    best = here = 0.0
+    for hit in hits:
+        source = sources[hit.source]
+        if hit.in_args or not ids[0].text[:7].lower() == source.low[hit.start : hit.start + 7]:
+            continue
+        following = _COMMIT.search(source.low, hit.stop)
+        stop = following.start() if following else len(source.low)
+        here = max(here, sum(_stands(source, w, hit.start, stop) for w in words))
+        best = max(best, sum(_stands(source, w, 0, -1) for w in words))
+    return here >= 0.5 * best
+
+
+def _stands(source: Source, word: str, start: int, stop: int) -> bool:
+    return any(find_stem(source.low, source.text, w, start, stop) >= 0 for w in synonyms(word))
