@@ -90,11 +90,12 @@ def passage_texts(connection: apsw.Connection, rows: Sequence[Any]) -> list[str]
 
 
 def records_to_embed(connection: apsw.Connection, limit: int) -> list[tuple[int, str]]:
-    """Return (seq, text) of facts and decisions without a vector."""
+    """Return (seq, text) of facts, decisions, plan items and tasks without a vector."""
     rows = fetch_all(
         connection,
-        "SELECT b.seq, b.text FROM body b JOIN journal j USING(seq) LEFT JOIN record_vector v USING(seq) "
-        "WHERE j.kind IN ('fact','decision') AND b.field IN ('text','decision') AND v.seq IS NULL LIMIT ?",
+        "SELECT b.seq, b.text FROM journal j JOIN body b USING(seq) LEFT JOIN record_vector v USING(seq) "
+        "WHERE j.kind IN ('fact','decision','plan','task') AND b.field IN ('text','decision','title','goal') "
+        "AND v.seq IS NULL LIMIT ?",
         (limit,),
     )
     return [(r[0], str(r[1])) for r in rows]

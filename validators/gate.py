@@ -24,6 +24,7 @@ from keepthread.validators.rules import apply_rules, rules_table
 from keepthread.validators.verdict import Outcome, Refusal, Refused, Write
 
 _TRIES = 3
+_EMBEDDED = ("observation", "inference", "instruction", "decision")
 _DECIDING = "fact fact_event decision plan plan_event question question_event task task_event erasure".split()
 
 Commit = Callable[[Transaction, Author, Write], tuple[Outcome, int | None]]
@@ -98,6 +99,16 @@ class Gate:
             return None
         stored = stored_model(self._journal.connection)
         return found if stored is None or stored[1] == found.model_id else None
+
+    def view(self, caller: Caller) -> GateView:
+        """Return the rules' view of a caller, for answers that need what the rules see."""
+        return GateView(
+            self._journal.connection,
+            caller,
+            self._journal.clock(),
+            self.embedder(),
+            self._pinned_overflow,
+        )
 
     def _judge(
         self,

@@ -18,6 +18,11 @@ WRITING_TOOLS = frozenset(("Write", "Edit", "MultiEdit", "NotebookEdit"))
 MODEL_WRITTEN_TOOLS = frozenset(("Task", "Agent", "WebFetch", "TaskOutput", "AgentOutput"))
 """Their results are words of a model: a sub-agent's report, a summary of a page."""
 
+_PATH_ARGUMENTS = ("file_path", "path", "filename", "file", "notebook_path", "filepath")
+_NEW_TEXT_ARGUMENTS = (
+    "new_string", "new_str", "content", "file_text", "insert_text", "contents", "new_source", "edits", "patch",
+)  # fmt: skip
+
 _MACHINE_STARTS = ("[SYSTEM", "[REQUEST", "[IMPORTANT", "[NOTIFICATION", "[TASK", "[AUTO")
 
 
@@ -71,6 +76,22 @@ def claude_code_call(payload: Mapping[str, Any]) -> Call:
     )
 
 
+def paths_of_call(tool: str, args: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """Return (file shown, files written) of a call of any client, by the names of its arguments.
+
+    A call writes its file when it brings new text for it; a shell command when it redirects.
+    """
+    command = args.get("command", args.get("cmd"))
+    path = next((_text(args[k]) for k in _PATH_ARGUMENTS if isinstance(args.get(k), str)), "")
+    if path:
+        verb = command if isinstance(command, str) else ""
+        writes = tool in WRITING_TOOLS or any(args.get(k) is not None for k in _NEW_TEXT_ARGUMENTS)
+        return path, (path,) if writes and verb not in ("view", "read", "undo_edit") else ()
+    if isinstance(command, str):
+        return file_read_by(command), tuple(files_written_by(command))
+    return "", ()
+
+
 def is_machine_text(text: str) -> bool:
     """True when a prompt begins like a client's own message, not like a person's."""
     start = text.lstrip()
@@ -102,30 +123,37 @@ def _output_of(tool: str, answer: Any) -> tuple[str, bool, str]:
     if isinstance(answer, list):
         return _blocks(answer), False, ""
     if not isinstance(answer, dict):
-        return "" if answer is None else json.dumps(answer, ensure_ascii=False), False, ""
+        return _text(answer), False, ""
     if "stdout" in answer or "stderr" in answer:
-        parts = [_text(answer.get("stdout")), _text(answer.get("stderr"))]
-        if answer.get("interrupted"):
-            parts.append("[interrupted]")
-        if answer.get("backgroundTaskId"):
-            parts.append("[running in the background]")
-        text = "\n".join(p for p in parts if p.strip())
         whole = _text(answer.get("persistedOutputPath"))
-        return text, bool(whole), whole
+        return _shell_output(answer), bool(whole), whole
+    return _object_text(answer), bool(answer.get("truncated")), ""
+
+
+def _shell_output(answer: Mapping[str, Any]) -> str:
+    parts = [_text(answer.get("stdout")), _text(answer.get("stderr"))]
+    if answer.get("interrupted"):
+        parts.append("[interrupted]")
+    if answer.get("backgroundTaskId"):
+        parts.append("[running in the background]")
+    return "\n".join(p for p in parts if p.strip())
+
+
+def _object_text(answer: Mapping[str, Any]) -> str:
+    """The words of an answer object: a file's content, a patch, blocks, names, or all of it as JSON."""
     file = answer.get("file")
     if isinstance(file, dict) and isinstance(file.get("content"), str):
-        return file["content"], bool(file.get("truncatedByTokenCap")), ""
+        return str(file["content"])
     if answer.get("structuredPatch"):
-        return _patch(answer["structuredPatch"]), False, ""
-    if isinstance(answer.get("content"), str):
-        return answer["content"], bool(answer.get("truncated")), ""
+        return _patch(answer["structuredPatch"])
     if isinstance(answer.get("content"), list):
-        return _blocks(answer["content"]), False, ""
-    if isinstance(answer.get("filenames"), list):
-        return "\n".join(map(_text, answer["filenames"])), bool(answer.get("truncated")), ""
-    if isinstance(answer.get("result"), str):
-        return answer["result"], False, ""
-    return json.dumps(answer, ensure_ascii=False), False, ""
+        return _blocks(answer["content"])
+    if isinstance(answer.get("filenames"), list) and not answer.get("content"):
+        return "\n".join(map(_text, answer["filenames"]))
+    for name in ("content", "result"):
+        if isinstance(answer.get(name), str):
+            return str(answer[name])
+    return json.dumps(answer, ensure_ascii=False)
 
 
 def _patch(hunks: Any) -> str:

@@ -68,6 +68,35 @@ def close_session(tx: Transaction, *, session: str, event: str, reason: str) -> 
         add_window_event(tx, window_author(tx, known), known.seq, event, reason=reason)
 
 
+def resolve_window(
+    tx: Transaction,
+    *,
+    session: str,
+    host: tuple[int, str],
+    place: Place,
+    client: str,
+    idle_seconds_max: float = 0.0,
+) -> tuple[Author, str]:
+    """Return (author, work tree) for a server's call: the session's window, its host's, or its own.
+
+    The session id comes from the environment where the client gives one. Otherwise the newest
+    open window that a hook opened for the same host process is joined. A window idle for longer
+    than ``idle_seconds_max`` (0: never) is closed and the next one opened.
+    """
+    known = sessions_window(tx.connection, session)
+    workspace = ensure_workspace(tx.connection, place.workspace)
+    if known is None and host[0]:
+        open_ones = windows(tx.connection, workspace, open_only=True)
+        known = next((w for w in open_ones if (w.host_pid, w.host_started) == host), None)
+    if known is not None and idle_seconds_max and idle_seconds(tx, known) > idle_seconds_max:
+        add_window_event(tx, window_author(tx, known), known.seq, "ended", reason="idle")
+        session, known = known.session, None
+    if known is None:
+        author = _open(tx, session=session, host=host, place=place, client=client)
+        return author, place.tree
+    return window_author(tx, known), known.work_tree or place.tree
+
+
 def window_author(tx: Transaction, window: Window) -> Author:
     """Return the author who writes in ``window``, with the task it works on."""
     task = joined_task(tx.connection, window.seq)
@@ -102,6 +131,6 @@ def _open(
     return author
 
 
-def idleseconds(tx: Transaction, window: Window) -> float:
+def idle_seconds(tx: Transaction, window: Window) -> float:
     """Return how long nothing was written in ``window``."""
     return tx.now - seconds(last_activity(tx.connection, window.seq) or window.at)

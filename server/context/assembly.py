@@ -27,6 +27,7 @@ from keepthread.server.context.sections import (
     pinned_items,
     plan_section_items,
 )
+from keepthread.server.context.staleness import FileWatch
 from keepthread.server.context.tail import tail_items
 from keepthread.stores.archive import count_entries, last_capture
 from keepthread.stores.journal import head
@@ -83,6 +84,7 @@ def assemble(
     count: Count,
     key: bytes,
     weights: Weights = Weights(),  # noqa: B008  (an immutable record)
+    watch: Callable[[str], FileWatch] = FileWatch,
     status: Callable[[Moment], Sequence[str]] = lambda moment: (),
 ) -> Window:
     """Return the window for ``author``. ``status`` adds lines about the memory itself.
@@ -97,11 +99,14 @@ def assemble(
         weights=weights,
         item=request.item,
         explain=request.explain,
+        watch=watch,
     )
     mark = frame_mark(key)
     opening = INTRO + "".join(f"! {line}\n" for line in (*capture_lines(moment), *status(moment)))
     frame = count(opening) + count(OUTRO)
     heads = {name: header(name.upper(), mark, NOTES[name]) for name in NOTES}
+    if request.stage not in STAGES:
+        raise WindowTooSmall(f"stage {request.stage!r} is unknown; one of: {', '.join(STAGES)}")
     given = budgets(
         request.stage, request.max_tokens, frame, pinned_need(moment, heads["pinned"], count)
     )
@@ -177,8 +182,6 @@ def _sections(
 
 
 def _check_size(request: Request, frame: int, given: Budgets) -> None:
-    if request.stage not in STAGES:
-        raise WindowTooSmall(f"stage {request.stage!r} is unknown; one of: {', '.join(STAGES)}")
     if not request.max_tokens:
         return
     least = frame + given.pinned + REST_TOKENS_MIN

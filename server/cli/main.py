@@ -1,0 +1,120 @@
+"""The command line. Exit status: 0, 1 for a finding or failure, 2 for wrong usage."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+import apsw
+
+from keepthread.server.capture.files import FileRefused
+from keepthread.server.capture.imports import ImportFault
+from keepthread.server.cli import manage, read, user
+from keepthread.server.context.assembly import WindowTooSmall
+from keepthread.server.settings import SettingsError
+from keepthread.stores.database import explain
+from keepthread.stores.errors import StoreError
+from keepthread.validators.verdict import Refused
+
+Command = Callable[[argparse.Namespace, Mapping[str, str]], int]
+
+
+def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Run one command."""
+    options = build_parser().parse_args(arguments)
+    if options.workspace:
+        environ = {**environ, "KEEPTHREAD_WORKSPACE": options.workspace}
+    try:
+        command: Command = options.command
+        return command(options, environ)
+    except (
+        StoreError,
+        SettingsError,
+        ImportFault,
+        FileRefused,
+        Refused,
+        WindowTooSmall,
+        user.NoAuthority,
+    ) as error:
+        print(f"keepthread: {error}", file=sys.stderr)
+    except apsw.Error as error:
+        print(f"keepthread: {explain(error)}", file=sys.stderr)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        print("keepthread: interrupted; what was committed is kept", file=sys.stderr)
+    return 1
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of every command."""
+    parser = argparse.ArgumentParser(
+        prog="keepthread",
+        description="Memory for long-running agents in which every fact cites its evidence.",
+    )
+    parser.add_argument(
+        "--workspace", default="", metavar="NAME|DIR|NAME=DIR", help="instead of this repository"
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(name: str, command: Command, help: str) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=help, description=help)
+        made.set_defaults(command=command)
+        return made
+
+    add("serve", manage.serve, "run the MCP server over stdio (clients start this)")
+    hook = add("hook", manage.hook, "archive one event of a client's hook from stdin")
+    hook.add_argument("client", help="claude-code")
+    _add_reading(add)
+    _add_managing(add)
+    _add_user(add)
+    return parser
+
+
+def _add_reading(add: Callable[[str, Command, str], argparse.ArgumentParser]) -> None:
+    context = add("context", read.context, "print the window a new agent would get")
+    context.add_argument("--stage", choices=("plan", "execute", "review"), default="execute")
+    context.add_argument("--max-tokens", type=int, default=0)
+    context.add_argument("--item", default="", help="focus on this plan item")
+    context.add_argument("--explain", action="store_true", help="show how each rank came about")
+    context.add_argument("--brief", action="store_true", help="the short form that hooks inject")
+    search = add("search", read.search, "search the archive")
+    search.add_argument("query")
+    search.add_argument("--tool", default="")
+    search.add_argument("--since", default="")
+    search.add_argument("--until", default="")
+    search.add_argument("--scope", action="append", default=[])
+    search.add_argument("--limit", type=int, default=10)
+    show = add("show", read.show, "show any record with its evidence")
+    show.add_argument("id")
+    show.add_argument("--offset", type=int, default=0)
+    status = add("status", read.status, "what is stored, where, and whether capture works")
+    verify = add("verify", manage.verify, "re-derive every digest and the chain")
+    verify.add_argument(
+        "--accept", action="store_true", help="accept a restored or moved copy as it is"
+    )
+    for reading in (context, search, show, status, verify):
+        reading.add_argument("--json", action="store_true", help="one JSON object")
+
+
+def _add_managing(add: Callable[[str, Command, str], argparse.ArgumentParser]) -> None:
+    bring = add("import", manage.import_file, "import recorded calls and messages (JSON Lines)")
+    bring.add_argument("file", help="- for standard input")
+    bring.add_argument(
+        "--json", action="store_true", help="one JSON object with the id of each ref"
+    )
+    add("export", manage.export, "write everything of this workspace as JSON Lines")
+    reindex = add("reindex", manage.reindex, "make all vectors anew with the configured model")
+    reindex.add_argument(
+        "--later", action="store_true", help="only drop them; the server makes them anew"
+    )
+    add("demo", manage.demo, "run the main job once, offline, in a temporary workspace")
+
+
+def _add_user(add: Callable[[str, Command, str], argparse.ArgumentParser]) -> None:
+    task = add("task", user.task, "begin a task (your authority: needs a terminal)")
+    task.add_argument("goal")
+    task.add_argument("--constraint", action="append", default=[])
+    remember = add("remember", user.remember, "keep a standing instruction (needs a terminal)")
+    remember.add_argument("instruction")
+    remember.add_argument("--everywhere", action="store_true", help="in every workspace")

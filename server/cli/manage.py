@@ -1,0 +1,132 @@
+"""Commands that run or keep the database: serve, hook, import, export, verify, reindex, demo."""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+
+from keepthread.server.capture.imports import Imported, import_lines
+from keepthread.server.cli.common import open_memory
+from keepthread.server.embedding_worker import embed_batch
+from keepthread.server.places import find_place
+from keepthread.server.settings import read_settings
+from keepthread.stores.anchor import Anchor
+from keepthread.stores.database import open_database
+from keepthread.stores.embeddings import load_embedder
+from keepthread.stores.errors import HistoryRolledBack
+from keepthread.stores.journal import Journal, head, verify_chain
+from keepthread.stores.query import fetch_value
+from keepthread.stores.transfer import export_lines
+from keepthread.stores.vectors import count_unembedded, drop_vectors
+from keepthread.stores.writer_lock import writer_lock
+
+
+def serve(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """``keepthread serve``"""
+    from keepthread.server.app import serve as run_server  # noqa: PLC0415  (half a second of SDK)
+
+    return run_server(environ, os.getcwd())
+
+
+def hook(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """``keepthread hook CLIENT`` (the console script takes a shorter way to the same place)."""
+    from keepthread.server.capture.hook import main as run_hook  # noqa: PLC0415
+
+    return run_hook(options.client, environ)
+
+
+def import_file(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """``keepthread import FILE``"""
+    settings = read_settings(environ)
+    place = find_place(os.getcwd(), settings.workspace)
+    journal = Journal(settings.db, open_database(settings.db, "trusted"), time.time)
+    try:
+        if options.file == "-":
+            done = import_lines(journal, place.workspace, sys.stdin)
+        else:
+            with open(options.file, encoding="utf-8") as lines:
+                done = import_lines(journal, place.workspace, lines)
+    except FileNotFoundError:
+        print(f"keepthread: no file {options.file}", file=sys.stderr)
+        return 2
+    finally:
+        journal.connection.close()
+    _print_imported(done, place.workspace, options.json)
+    return 0
+
+
+def export(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """``keepthread export``"""
+    with open_memory(environ) as memory:
+        for line in export_lines(memory.reader, memory.author().workspace):
+            print(line)
+    return 0
+
+
+def verify(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """``keepthread verify``: exit 1 when anything does not hold."""
+    settings = read_settings(environ)
+    if not os.path.exists(settings.db):
+        print(f"keepthread: no database at {settings.db} yet", file=sys.stderr)
+        return 2
+    reader = open_database(settings.db, "reader")
+    faults = [{"seq": seq, "fault": fault} for seq, fault in verify_chain(reader)]
+    integrity = str(fetch_value(reader, "PRAGMA integrity_check"))
+    if integrity != "ok":
+        faults.append({"seq": 0, "fault": f"SQLite: {integrity}"})
+    anchor = Anchor(settings.db)
+    if options.accept:
+        with writer_lock(settings.db):
+            anchor.write(head(reader), head(reader))
+    try:
+        anchor.check(reader, head(reader))
+    except HistoryRolledBack as error:
+        faults.append({"seq": head(reader)[0], "fault": str(error)})
+    records = head(reader)[0]
+    reader.close()
+    if options.json:
+        print(json.dumps({"records": records, "faults": faults}))
+    else:
+        for fault in faults:
+            print(f"record {fault['seq']}: {fault['fault']}")
+        print(f"{records} records, {len(faults)} faults")
+    return 1 if faults else 0
+
+
+def reindex(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """``keepthread reindex``: drop all vectors and make them anew."""
+    settings = read_settings(environ)
+    journal = Journal(settings.db, open_database(settings.db, "trusted", vectors=True), time.time)
+    with journal.transaction() as tx:
+        drop_vectors(tx.connection)
+    if options.later:
+        print("vectors dropped; the server makes them anew")
+        return 0
+    model = load_embedder(settings.embedder)
+    done = 0
+    while count := embed_batch(journal, model, f"reindex-{os.getpid()}"):
+        done += count
+        print(
+            f"\r{done} texts embedded, {count_unembedded(journal.connection)} to go",
+            end="",
+            flush=True,
+        )
+    print(f"\r{done} texts embedded with {model.model_id}" + " " * 20)
+    journal.connection.close()
+    return 0
+
+
+def demo(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """``keepthread demo``"""
+    from keepthread.server.cli.demo import run  # noqa: PLC0415  (brings the SDK's client)
+
+    return run()
+
+
+def _print_imported(done: Imported, workspace: str, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps({"imported": done.entries, "known": done.known, "ids": done.ids}))
+    else:
+        print(f"{done.entries} entries imported into {workspace}, {done.known} known already")

@@ -1,0 +1,145 @@
+"""Reading commands: context, search, show, status."""
+
+import argparse
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from keepthread.server.brief import brief_window
+from keepthread.server.cli.common import open_memory
+from keepthread.server.memory import Memory
+from keepthread.server.record_pages import read_record
+from keepthread.server.search_answer import parse_filters, search_text
+from keepthread.stores import archive, refusals
+from keepthread.stores.database import open_database
+from keepthread.stores.journal import head
+from keepthread.stores.query import fetch_all, fetch_value
+from keepthread.stores.vectors import count_unembedded, stored_model
+from keepthread.stores.windows import windows
+
+SEARCH_TOKENS = 4_000
+PAGE_TOKENS = 4_000
+
+
+def context(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """``keepthread context``"""
+    with open_memory(environ) as memory:
+        if options.brief:
+            caller = memory.caller()
+            text = brief_window(
+                memory.reader, caller.author, memory.clock(), memory.capture.anchor.key
+            )
+            print(
+                json.dumps({"text": text, "characters": len(text)}) if options.json else text,
+                end="",
+            )
+            return 0
+        window = memory.context(
+            item=options.item,
+            stage=options.stage,
+            max_tokens=options.max_tokens,
+            explain=options.explain,
+            log=False,
+        )
+        if options.json:
+            sections = {s.name: {"tokens": s.size, "left_out": s.left_out} for s in window.sections}
+            print(json.dumps({"text": window.text, "tokens": window.tokens, "sections": sections}))
+        else:
+            print(window.text, end="")
+    return 0
+
+
+def search(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """``keepthread search QUERY``; exit 1 when nothing matches."""
+    filters = parse_filters(options.tool, options.since, options.until, options.scope)
+    if isinstance(filters, str):
+        print(f"keepthread: {filters}")
+        return 2
+    with open_memory(environ, model=True) as memory:
+        if options.json:
+            hits, entries = memory.search(options.query, filters, options.limit)
+            found = [
+                {
+                    "id": entries[h.entry].id,
+                    "offset": h.start,
+                    "field": h.field,
+                    "text": h.text,
+                    "score": round(h.score, 4),
+                    "tool": entries[h.entry].tool,
+                    "seen_at": entries[h.entry].seen_at,
+                    "output_sha256": entries[h.entry].output_sha256,
+                }
+                for h in hits
+            ]
+            print(json.dumps({"hits": found, "status": memory.status_lines()}, ensure_ascii=False))
+            return 0 if found else 1
+        text = search_text(memory, options.query, filters, options.limit, SEARCH_TOKENS)
+        print(text, end="")
+        return 0 if "\n- " in f"\n{text}" and "nearest miss" not in text else 1
+
+
+def show(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """``keepthread show ID``"""
+    with open_memory(environ) as memory:
+        page = read_record(memory, options.id, options.offset, PAGE_TOKENS)
+        print(
+            json.dumps({"id": options.id, "page": page}, ensure_ascii=False)
+            if options.json
+            else page,
+            end="",
+        )
+    return 0
+
+
+def status(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """``keepthread status``"""
+    with open_memory(environ) as memory:
+        found = _status(memory)
+    if options.json:
+        print(json.dumps(found, ensure_ascii=False))
+        return 0
+    for name, value in found.items():
+        shown = (
+            ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
+        )
+        print(f"{name.replace('_', ' ')}: {shown if shown not in ('', None) else '-'}")
+    return 0
+
+
+def _status(memory: Memory) -> dict[str, Any]:
+    path, reader = memory.settings.db, open_database(memory.settings.db, "reader")
+    workspace = memory.author().workspace
+    kinds = fetch_all(
+        reader,
+        "SELECT kind, count(*) FROM journal WHERE workspace IN (?, 0) AND number IS NOT NULL GROUP BY kind ORDER BY kind",
+        (workspace,),
+    )
+    newest = fetch_value(
+        reader,
+        "SELECT max(j.at) FROM entry e JOIN journal j USING(seq) WHERE e.workspace = ? AND e.channel IN ('hook','relay','user')",
+        (workspace,),
+    )
+    log = os.path.join(os.path.dirname(path), "hook-errors.log")
+    model = stored_model(reader)
+    found = {
+        "database": path,
+        "size_bytes": os.path.getsize(path),
+        "workspace": memory.place.workspace,
+        "journal_head": head(reader)[0],
+        "records": dict(kinds),
+        "archive_entries": archive.count_entries(reader, workspace),
+        "current_facts": fetch_value(
+            reader, "SELECT count(*) FROM fact_current WHERE workspace IN (?, 0)", (workspace,)
+        ),
+        "open_windows": ", ".join(
+            f"{w.id} ({w.client})" for w in windows(reader, workspace, open_only=True)
+        ),
+        "last_capture": newest,
+        "vectors_of": model[1] if model else "none yet",
+        "passages_to_embed": count_unembedded(reader),
+        "refusals": refusals.refusals_by_code(reader, workspace),
+        "hook_errors": f"see {log}" if os.path.exists(log) else "none",
+    }
+    reader.close()
+    return found

@@ -1,0 +1,91 @@
+"""Fills in vectors behind everyone's back: one worker a database, never in a call's way.
+
+What has no vector yet is to do; a lease in the database keeps a second process from doing it
+twice. Embedding happens outside any transaction; the write takes milliseconds.
+"""
+
+import os
+import threading
+import time
+
+from keepthread.stores.database import open_database
+from keepthread.stores.embeddings import BackgroundEmbedder, Embedder, EmbeddingError
+from keepthread.stores.errors import StoreError
+from keepthread.stores.journal import Journal
+from keepthread.stores.vectors import (
+    ensure_model,
+    passages_to_embed,
+    put_passage_vectors,
+    put_record_vector,
+    records_to_embed,
+    take_lease,
+)
+
+BATCH = 16
+LEASE_SECONDS = 30.0
+IDLE_SECONDS = 2.0
+
+
+class EmbeddingWorker:
+    """A daemon thread over its own connection. ``start`` once; ``stop`` ends it after its batch."""
+
+    def __init__(self, path: str, embedder: BackgroundEmbedder) -> None:
+        self._path, self._embedder = path, embedder
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="embedding", daemon=True)
+        self.fault = ""
+        self.started = False
+
+    def start(self) -> None:
+        """Begin; the embedder may still be loading."""
+        self.started = True
+        self._thread.start()
+
+    def stop(self, timeout_seconds: float = 2.0) -> None:
+        """Ask the worker to end and wait for its batch."""
+        self._stop.set()
+        self._thread.join(timeout_seconds)
+
+    def _run(self) -> None:
+        model = None
+        while (
+            model is None
+            and not self._stop.is_set()
+            and self._embedder.state in ("loading", "ready")
+        ):
+            model = self._embedder.wait(0.2)
+        if model is None:
+            return
+        journal = Journal(self._path, open_database(self._path, "trusted", vectors=True), time.time)
+        holder = f"{os.getpid()}-{time.time_ns()}"
+        try:
+            while not self._stop.is_set():
+                if not embed_batch(journal, model, holder):
+                    self._stop.wait(IDLE_SECONDS)
+        except (StoreError, EmbeddingError) as error:
+            self.fault = str(error)  # `status` and every answer say so; full text goes on serving
+        finally:
+            journal.connection.close()
+
+
+def embed_batch(journal: Journal, model: Embedder, holder: str) -> int:
+    """Embed some of what has no vector yet; return how many. 0 also while another process does it.
+
+    Raises ModelMismatch when the stored vectors come from another model.
+    """
+    connection = journal.connection
+    records = records_to_embed(connection, BATCH)
+    passages = passages_to_embed(connection, BATCH - len(records)) if len(records) < BATCH else []
+    if not records and not passages:
+        return 0
+    with journal.transaction() as tx:
+        if not take_lease(tx.connection, "embedding", holder, tx.now, LEASE_SECONDS):
+            return 0
+        model_id = ensure_model(tx.connection, model.model_id, model.dimension)
+    vectors = model.embed([text for _, text in (*records, *passages)])
+    with journal.transaction() as tx:
+        for (seq, _), vector in zip(records, vectors, strict=False):
+            put_record_vector(tx.connection, seq, model_id, vector)
+        ids = [i for i, _ in passages]
+        put_passage_vectors(tx.connection, model_id, zip(ids, vectors[len(records) :], strict=True))
+    return len(vectors)

@@ -1,0 +1,227 @@
+"""Keepthread in-process: gate, window, capture and search for one workspace of one user.
+
+The MCP server and the command line are callers of this, and so may your own agent loop be.
+Synchronous and for one thread at a time: the server crosses threads once, in front of it.
+"""
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from keepthread.server.capture.append import append_call
+from keepthread.server.capture.events import Call
+from keepthread.server.capture.files import read_file
+from keepthread.server.capture.windows import resolve_window
+from keepthread.server.context.assembly import Request, Window, assemble, pinned_size
+from keepthread.server.context.layout import STAGES
+from keepthread.server.context.moment import pick_focus
+from keepthread.server.context.staleness import FileWatch
+from keepthread.server.context.tokens import TokenCounter
+from keepthread.server.places import Place
+from keepthread.server.settings import Settings
+from keepthread.stores.archive import entries, last_capture
+from keepthread.stores.clock import Clock
+from keepthread.stores.database import open_database
+from keepthread.stores.embeddings import BackgroundEmbedder, Embedder
+from keepthread.stores.errors import StoreError
+from keepthread.stores.journal import Journal
+from keepthread.stores.ledger import plan_items
+from keepthread.stores.records import Author, Entry
+from keepthread.stores.search import Filters, Hit, recent_passages, search_passages
+from keepthread.stores.served import log_served
+from keepthread.stores.vectors import MODEL_MISMATCH, stored_model
+from keepthread.validators.gate import Gate, GateSettings
+from keepthread.validators.gate_view import Caller
+from keepthread.validators.judges.local import Judgement, Statement, judge
+
+IDLE_SECONDS = 1_800.0
+
+
+class Client(NamedTuple):
+    """Who is at the other end: its name, its session id if it gave one, and its process."""
+
+    name: str = "python"
+    session: str = ""
+    host: tuple[int, str] = (0, "")
+
+
+class Memory:
+    """One user's database, seen from one workspace. ``gate`` admits the model's writes."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        place: Place,
+        *,
+        client: Client | None = None,
+        clock: Clock = time.time,
+        embedder: BackgroundEmbedder | None = None,
+        counter: TokenCounter | None = None,
+    ) -> None:
+        self.settings, self.place, self.clock = settings, place, clock
+        self.client = client or Client(session=f"python-{os.getpid()}-{time.time_ns()}")
+        self.embedder = embedder or BackgroundEmbedder(settings.embedder)
+        self.counter = counter or TokenCounter(settings.token_safety)
+        self.capture = Journal(
+            settings.db, open_database(settings.db, "trusted", vectors=True), clock
+        )
+        self._model = Journal(settings.db, open_database(settings.db, "model", vectors=True), clock)
+        self.reader = open_database(settings.db, "reader", vectors=True)
+        self._watch: dict[str, FileWatch] = {}
+        self.gate = Gate(
+            self._model,
+            embedder=self._ready_embedder,
+            settings=GateSettings(
+                settings.writes_per_window,
+                settings.writes_between_calls,
+                judge if settings.judge == "local" else _no_judge,
+            ),
+            pinned_overflow=self._pinned_overflow,
+        )
+
+    def caller(self, tool_use_id: str = "", *, fresh_after: float = 0.0) -> Caller:
+        """Resolve the window of this call, opening one where there is none (see capture.windows).
+
+        ``fresh_after`` seconds of idleness open the next window.
+        """
+        with self.capture.transaction() as tx:
+            author, tree = resolve_window(
+                tx,
+                session=self.client.session,
+                host=self.client.host,
+                place=self.place,
+                client=self.client.name,
+                idle_seconds_max=fresh_after,
+            )
+        assert author.window is not None  # resolve_window always opens one
+        focus = pick_focus(plan_items(self.reader, author.workspace, author.task))
+        author = author._replace(origin="model", item=focus.item if focus else None)
+        captures = bool(last_capture(self.reader, author.workspace, author.window or 0))
+        return Caller(author, tree, tool_use_id, captures)
+
+    def context(
+        self,
+        *,
+        item: str = "",
+        stage: str = "execute",
+        max_tokens: int = 0,
+        explain: bool = False,
+        log: bool = True,
+    ) -> Window:
+        """Assemble the window. Raises WindowTooSmall, or StoreError for an unknown item."""
+        caller = self.caller(fresh_after=IDLE_SECONDS)
+        focus = None
+        if item:
+            named = self.gate.view(caller).item(item)
+            if named is None:
+                raise StoreError(f"{item!r} is no plan item here; memory://plan lists them.")
+            focus = named
+        window = assemble(
+            self.reader,
+            caller.author,
+            Request(stage if stage in STAGES else stage, max_tokens, focus, explain),
+            tree=caller.tree,
+            now=self.clock(),
+            count=self.counter.count,
+            key=self.capture.anchor.key,
+            weights=self.settings.weights,
+            watch=self.watch,
+            status=lambda moment: self.status_lines(),
+        )
+        if log and caller.author.window is not None:
+            self._log(caller.author.window, window)
+        return window
+
+    def search(
+        self, query: str, filters: Filters, limit: int
+    ) -> tuple[list[Hit], dict[int, Entry]]:
+        """Return the best passages and their entries."""
+        caller = self.caller()
+        workspace = caller.author.workspace
+        if not query.strip():
+            hits = recent_passages(self.reader, workspace, filters, limit)
+        else:
+            model = self._usable_embedder()
+            vector = model.embed([query])[0] if model is not None else None
+            hits = search_passages(self.reader, workspace, query, vector, filters, limit)
+        return hits, entries(self.reader, list({h.entry for h in hits}))
+
+    def capture_file(self, path: str) -> tuple[Entry, str]:
+        """Read a file of the work tree, archive it at level ``checked``; return (entry, whole text).
+
+        Raises FileRefused for anything outside, and for what is no regular file.
+        """
+        caller = self.caller()
+        seen = read_file(caller.tree, path)
+        text = seen.data.decode("utf-8", "replace")
+        call = Call(
+            tool="capture_file", args=f'{{"path":"{seen.path}"}}', output=text, path=seen.path
+        )
+        with self.capture.transaction() as tx:
+            stamp = append_call(
+                tx,
+                caller.author._replace(origin="check"),
+                call,
+                channel="check",
+                level=4,
+                tree=caller.tree,
+                key=self.capture.anchor.key,
+            )
+        entry = entries(self.reader, [stamp.seq])[stamp.seq]
+        return entry, text
+
+    def status_lines(self) -> list[str]:
+        """Say what does not work fully right now: the window and every search answer carry it."""
+        if self.embedder.state == "loading":
+            return ["degraded: embedder loading, search and ranking use full text only"]
+        if self.embedder.state != "ready":
+            return [f"degraded: no embedder ({self.embedder.state}); full text only"]
+        stored, model = stored_model(self.reader), self.embedder.get()
+        if stored is not None and model is not None and stored[1] != model.model_id:
+            return [f"degraded: vectors are of {stored[1]}; {MODEL_MISMATCH}"]
+        return []
+
+    def watch(self, tree: str) -> FileWatch:
+        """Return the file watch of a work tree, kept so that a file state is hashed once."""
+        return self._watch.setdefault(tree, FileWatch(tree))
+
+    def author(self) -> Author:
+        """Return the author of this call's window."""
+        return self.caller().author
+
+    def close(self) -> None:
+        """Close the connections; the last one checkpoints."""
+        for connection in (self.reader, self._model.connection, self.capture.connection):
+            connection.close()
+
+    def _log(self, seq: int, window: Window) -> None:
+        try:
+            with self._model.transaction() as tx:
+                log_served(tx.connection, seq, window.head, window.shown)
+        except StoreError:
+            return  # best effort by contract: a full or read-only disk must not cost the window
+
+    def _pinned_overflow(self, goal: str, constraints: Sequence[str]) -> int:
+        need = pinned_size("task-1000", goal, constraints, self.counter.count)
+        return need - STAGES["execute"]["pinned"]
+
+    def _ready_embedder(self) -> Embedder | None:
+        return self.embedder.get()
+
+    def _usable_embedder(self) -> Embedder | None:
+        return self.gate.embedder()
+
+
+def client_of_environment(
+    name: str, environ: Mapping[str, str], host: Callable[[], tuple[int, str]]
+) -> Client:
+    """Return the client as the environment tells: Claude Code gives server and hooks the same session id."""
+    pid, started = host()
+    session = environ.get("CLAUDE_CODE_SESSION_ID", "") or f"{name}-{pid or os.getppid()}-{started}"
+    return Client(name, session, (pid, started))
+
+
+def _no_judge(old: Statement, new: Statement, similarity: float | None) -> Judgement:
+    """The judge ``none``: every pair may stand."""
+    return Judgement("unrelated", 0.0, False, "no judge is configured")
