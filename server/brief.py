@@ -29,7 +29,10 @@ _BUDGETS = {"pinned": 2_600, "tail": 3_200, "plan": 1_200, "decisions": 1_000, "
 
 
 def brief_window(connection: apsw.Connection, author: Author, now: float, key: bytes) -> str:
-    """Return pinned, CLAIMED / FOUND, focus and blocked items, top decisions and facts."""
+    """Return pinned, CLAIMED / FOUND, focus and blocked items, top decisions and facts.
+
+    ``connection`` needs sqlite-vec, as for any ranking.
+    """
     tree = get_window(connection, author.window).work_tree if author.window is not None else ""
     moment = read_moment(connection, author, tree=tree, now=now, weights=Weights())
     mark = frame_mark(key)

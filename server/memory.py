@@ -30,7 +30,9 @@ from keepthread.stores.ledger import plan_items
 from keepthread.stores.records import Author, Entry
 from keepthread.stores.search import Filters, Hit, recent_passages, search_passages
 from keepthread.stores.served import log_served
+from keepthread.stores.tasks import newest_task
 from keepthread.stores.vectors import MODEL_MISMATCH, stored_model
+from keepthread.stores.workspaces import ensure_workspace, find_workspace
 from keepthread.validators.gate import Gate, GateSettings
 from keepthread.validators.gate_view import Caller
 from keepthread.validators.judges.local import Judgement, Statement, judge
@@ -100,6 +102,16 @@ class Memory:
         captures = bool(last_capture(self.reader, author.workspace, author.window or 0))
         return Caller(author, tree, tool_use_id, captures)
 
+    def onlooker(self) -> Caller:
+        """Return a caller without a window: for looking from outside, which opens none."""
+        workspace = find_workspace(self.reader, self.place.workspace)
+        if workspace is None:
+            with self.capture.transaction() as tx:
+                workspace = ensure_workspace(tx.connection, self.place.workspace)
+        task = newest_task(self.reader, workspace)
+        author = Author(workspace, "user", task=task.task if task else None)
+        return Caller(author, self.place.tree)
+
     def context(
         self,
         *,
@@ -107,10 +119,10 @@ class Memory:
         stage: str = "execute",
         max_tokens: int = 0,
         explain: bool = False,
-        log: bool = True,
+        caller: Caller | None = None,
     ) -> Window:
         """Assemble the window. Raises WindowTooSmall, or StoreError for an unknown item."""
-        caller = self.caller(fresh_after=IDLE_SECONDS)
+        caller = caller or self.caller(fresh_after=IDLE_SECONDS)
         focus = None
         if item:
             named = self.gate.view(caller).item(item)
@@ -120,16 +132,16 @@ class Memory:
         window = assemble(
             self.reader,
             caller.author,
-            Request(stage if stage in STAGES else stage, max_tokens, focus, explain),
+            Request(stage, max_tokens, focus, explain),
             tree=caller.tree,
             now=self.clock(),
             count=self.counter.count,
             key=self.capture.anchor.key,
             weights=self.settings.weights,
             watch=self.watch,
-            status=lambda moment: self.status_lines(),
+            status=lambda moment: self.status_lines() if moment.author.window else (),
         )
-        if log and caller.author.window is not None:
+        if caller.author.window is not None:
             self._log(caller.author.window, window)
         return window
 
@@ -137,8 +149,7 @@ class Memory:
         self, query: str, filters: Filters, limit: int
     ) -> tuple[list[Hit], dict[int, Entry]]:
         """Return the best passages and their entries."""
-        caller = self.caller()
-        workspace = caller.author.workspace
+        workspace = self.onlooker().author.workspace
         if not query.strip():
             hits = recent_passages(self.reader, workspace, filters, limit)
         else:
@@ -185,10 +196,6 @@ class Memory:
     def watch(self, tree: str) -> FileWatch:
         """Return the file watch of a work tree, kept so that a file state is hashed once."""
         return self._watch.setdefault(tree, FileWatch(tree))
-
-    def author(self) -> Author:
-        """Return the author of this call's window."""
-        return self.caller().author
 
     def close(self) -> None:
         """Close the connections; the last one checkpoints."""

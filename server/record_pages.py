@@ -39,7 +39,7 @@ def read_record(memory: Memory, given: str, offset: int, max_tokens: int) -> str
         if page is not None:
             return memory.counter.cut(page, max_tokens)
     elif record is not None:
-        entry = get_entry(memory.reader, memory.author().workspace, record)
+        entry = get_entry(memory.reader, memory.onlooker().author.workspace, record)
         if entry is not None:
             verify_record(memory.reader, entry.seq)
             return entry_page(memory, entry, offset, max_tokens)
@@ -100,7 +100,7 @@ def entry_page(memory: Memory, entry: Entry, offset: int, max_tokens: int) -> st
 
 def fact_page(memory: Memory, record: RecordId) -> str | None:
     """Return a fact with its passages, supports, history and uses; None when there is none."""
-    reader, workspace = memory.reader, memory.author().workspace
+    reader, workspace = memory.reader, memory.onlooker().author.workspace
     seq = facts.find_fact(reader, workspace, record)
     if seq is None:
         return None
@@ -135,7 +135,7 @@ def fact_page(memory: Memory, record: RecordId) -> str | None:
 
 def _evidence_lines(memory: Memory, fact: Fact) -> list[str]:
     found = entries(memory.reader, [c.entry for c in fact.citations])
-    tree = memory.caller().tree
+    tree = memory.place.tree
     lines = []
     for citation in fact.citations:
         entry = found.get(citation.entry)
@@ -202,7 +202,7 @@ def _names(memory: Memory, seqs: "tuple[int, ...] | list[int]") -> list[str]:
 
 
 def _decision_page(memory: Memory, record: RecordId) -> str | None:
-    author = memory.author()
+    author = memory.onlooker().author
     seq = decisions.find_decision(memory.reader, author.workspace, record)
     if seq is None:
         return None
@@ -218,7 +218,7 @@ def _decision_page(memory: Memory, record: RecordId) -> str | None:
 
 
 def _plan_page(memory: Memory, record: RecordId) -> str | None:
-    item = ledger.find_item(memory.reader, memory.author().workspace, record)
+    item = ledger.find_item(memory.reader, memory.onlooker().author.workspace, record)
     if item is None:
         return None
     history = ledger.item_history(memory.reader, item)
@@ -244,7 +244,7 @@ def _plan_page(memory: Memory, record: RecordId) -> str | None:
 
 
 def _question_page(memory: Memory, record: RecordId) -> str | None:
-    found = find_question(memory.reader, memory.author().workspace, record)
+    found = find_question(memory.reader, memory.onlooker().author.workspace, record)
     if found is None:
         return None
     lines = [
@@ -262,7 +262,7 @@ def _question_page(memory: Memory, record: RecordId) -> str | None:
 
 
 def _task_page(memory: Memory, record: RecordId) -> str | None:
-    found = find_task(memory.reader, memory.author().workspace, record)
+    found = find_task(memory.reader, memory.onlooker().author.workspace, record)
     if found is None:
         return None
     lines = [f"{found.id}: {found.state}, version {found.version}", f"goal {quote(found.goal)}"]

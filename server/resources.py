@@ -112,7 +112,7 @@ def list_text(memory: Memory, title: str, items: Callable[[Moment], Sequence[Ite
 def _handoff(moment: Moment) -> list[Item]:
     before = previous_window(moment)
     claimed = claimed_items(moment, before) if before is not None else []
-    return claimed + found_items(find_work(moment, before))
+    return claimed + found_items(find_work(moment))
 
 
 def _history(moment: Moment) -> list[Item]:

@@ -220,7 +220,7 @@ def calls_since(
         connection,
         f"SELECT count(*) FROM journal WHERE window = ? AND kind IN ({marks}) AND seq > coalesce("
         "(SELECT max(e.seq) FROM entry e JOIN journal j USING(seq) WHERE e.workspace = ? AND j.window = ? "
-        "AND e.own = 0 AND e.role = '' AND e.channel <> 'check'), 0)",
+        "AND e.own = 0 AND e.role = ''), 0)",
         (window, *kinds, workspace, window),
     )
     return row[0] if row else 0

@@ -23,7 +23,7 @@ from keepthread.server.capture.events import (
 from keepthread.server.capture.host import host_process
 from keepthread.server.capture.transcript_check import prompt_is_human
 from keepthread.server.capture.windows import close_session, open_session, session_author
-from keepthread.server.places import database_path, find_place
+from keepthread.server.places import Place, database_path, find_place
 from keepthread.stores.archive import find_by_ref, get_entry
 from keepthread.stores.database import open_database
 from keepthread.stores.errors import StoreError
@@ -121,9 +121,8 @@ def _session_start(hook: Hook) -> str:
     # Half a second of imports that only this event pays, once a session.
     from keepthread.server.brief import brief_window  # noqa: PLC0415
 
-    return brief_window(
-        hook.journal.connection, author, hook.journal.clock(), hook.journal.anchor.key
-    )
+    reader = open_database(hook.journal.path, "reader", vectors=True)
+    return brief_window(reader, author, hook.journal.clock(), hook.journal.anchor.key)
 
 
 def _author(hook: Hook, tx: Transaction, origin: str = "hook") -> tuple[Author, str]:
@@ -138,7 +137,7 @@ def _author(hook: Hook, tx: Transaction, origin: str = "hook") -> tuple[Author, 
     return author._replace(agent=agent, origin=origin), tree
 
 
-def _place(hook: Hook) -> Any:
+def _place(hook: Hook) -> Place:
     folder = hook.environ.get("CLAUDE_PROJECT_DIR") or hook.text("cwd") or os.getcwd()
     return find_place(folder, hook.environ.get("KEEPTHREAD_WORKSPACE", ""))
 

@@ -60,7 +60,7 @@ def import_file(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 def export(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """``keepthread export``"""
     with open_memory(environ) as memory:
-        for line in export_lines(memory.reader, memory.author().workspace):
+        for line in export_lines(memory.reader, memory.onlooker().author.workspace):
             print(line)
     return 0
 

@@ -26,7 +26,7 @@ def context(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """``keepthread context``"""
     with open_memory(environ) as memory:
         if options.brief:
-            caller = memory.caller()
+            caller = memory.onlooker()
             text = brief_window(
                 memory.reader, caller.author, memory.clock(), memory.capture.anchor.key
             )
@@ -40,7 +40,7 @@ def context(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
             stage=options.stage,
             max_tokens=options.max_tokens,
             explain=options.explain,
-            log=False,
+            caller=memory.onlooker(),
         )
         if options.json:
             sections = {s.name: {"tokens": s.size, "left_out": s.left_out} for s in window.sections}
@@ -109,7 +109,7 @@ def status(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
 def _status(memory: Memory) -> dict[str, Any]:
     path, reader = memory.settings.db, open_database(memory.settings.db, "reader")
-    workspace = memory.author().workspace
+    workspace = memory.onlooker().author.workspace
     kinds = fetch_all(
         reader,
         "SELECT kind, count(*) FROM journal WHERE workspace IN (?, 0) AND number IS NOT NULL GROUP BY kind ORDER BY kind",

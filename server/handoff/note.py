@@ -12,9 +12,11 @@ from keepthread.server.context.packing import Item
 from keepthread.server.handoff.steps import call_text, command_of, shortened
 from keepthread.stores.archive import entries, files_written, recent
 from keepthread.stores.records import Entry, Window
-from keepthread.stores.windows import joined_task, window_words, windows
+from keepthread.stores.windows import count_records, joined_task, window_words, windows
 
 FILES_SHOWN = 40
+FILES_SHOWN_WITHOUT_TASK = 12
+_TELLING = ("call", "msg", "say", "fact", "decision", "plan")
 _LOOK_BACK = 200
 CLAIM_CHARS_MAX = 2_000
 
@@ -32,16 +34,19 @@ def handoff_items(moment: Moment) -> list[Item]:
     """Return CLAIMED and FOUND lines for the head of the tail; [] in a workspace's first window."""
     before = previous_window(moment)
     items = claimed_items(moment, before) if before is not None else []
-    return items + found_items(find_work(moment, before))
+    return items + found_items(find_work(moment))
 
 
 def previous_window(moment: Moment) -> Window | None:
-    """Return the newest closed window before this one, of the same task where there is one."""
+    """Return the newest closed window before this one in which anything happened, of the same task
+    where there is one."""
     current = moment.author.window
     closed = [
         w
-        for w in windows(moment.connection, moment.workspace)
-        if w.seq != current and w.closed and (current is None or w.seq < current)
+        for w in windows(moment.connection, moment.workspace, limit=50)
+        if w.closed
+        and (current is None or w.seq < current)
+        and (w.closed == "handed_off" or count_records(moment.connection, w.seq, _TELLING))
     ]
     task = moment.author.task
     same = [w for w in closed if task is not None and joined_task(moment.connection, w.seq) == task]
@@ -91,9 +96,10 @@ def claimed_items(moment: Moment, window: Window) -> list[Item]:
     return items
 
 
-def find_work(moment: Moment, before: Window | None) -> Found:
-    """Return what the archive knows since the task (or else the window before) began."""
-    since = moment.author.task or (before.seq if before is not None else 0)
+def find_work(moment: Moment) -> Found:
+    """Return what the archive knows since the task began; without a task, the newest of it."""
+    since = moment.author.task or 0
+    most = FILES_SHOWN if since else FILES_SHOWN_WITHOUT_TASK
     calls = recent(moment.connection, moment.workspace, where="call", limit=_LOOK_BACK)
     commands = [(e, command_of(e)) for e in calls]
     last_command = next((e for e, c in commands if c), None)
@@ -103,7 +109,7 @@ def find_work(moment: Moment, before: Window | None) -> Found:
         for e, c in commands
         if c
     )
-    written = files_written(moment.connection, moment.workspace, since=since, limit=FILES_SHOWN)
+    written = files_written(moment.connection, moment.workspace, since=since, limit=most)
     ids = entries(moment.connection, [seq for _, seq in written])
     files = tuple((path, ids[seq].id) for path, seq in written)
     return Found(files, last_command, failure, resolved)

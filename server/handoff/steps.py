@@ -58,6 +58,8 @@ def shortened(entry: Entry) -> str:
 
 def _argument(entry: Entry) -> str:
     found = arguments(entry)
+    if entry.path:
+        return entry.path
     for name in _TELLING:
         value = found.get(name)
         if isinstance(value, str) and value:
@@ -77,4 +79,4 @@ def _tool(entry: Entry) -> str:
 
 
 def _time(entry: Entry) -> str:
-    return entry.seen_at[:16].replace("T", " ")
+    return entry.seen_at[:19].replace("T", " ")

