@@ -9,6 +9,14 @@ the floor is the rule set of detect-secrets 1.5.0.
 from typing import NamedTuple
 
 
+class Secret(NamedTuple):
+    """``text[start:stop]`` is the value itself, not its label; ``kind`` is short, for people."""
+
+    kind: str
+    start: int
+    stop: int
+
+
 class Shape(NamedTuple):
     """A token found by prefix: any of ``prefixes`` (space separated), then the regex ``tail``.
 
@@ -47,12 +55,9 @@ SHAPES = (
         r"[\w-]{20,1024}(?:\.[\w-]{2,16}\.[\w-]{5,16})?",
     ),
     Shape("gitlab session", "_gitlab_session=", r"[0-9a-z]{32}"),
-    Shape(
-        "slack token",
-        "xoxb- xoxa- xoxp- xoxo- xoxs- xoxr- xoxe- xoxd- xoxc-",
-        r"(?:\d{8,14}-)+[\w-]{8,255}",
-    ),
-    Shape("slack token", "xoxa- xoxr-", r"(?:\d-)?(?=[A-Za-z]*\d)[0-9A-Za-z]{8,48}"),
+    Shape("slack token", "xoxb- xoxa- xoxp- xoxo- xoxs- xoxr- xoxe- xoxd- xoxc-",
+          r"(?:\d{8,14}-)+[\w-]{8,255}"),
+    Shape("slack token", "xoxa- xoxr-", r"(?:\d-)?[0-9A-Za-z]{8,48}"),
     Shape("slack token", "xoxe- xoxe.xoxb- xoxe.xoxp-", r"\d-[A-Za-z0-9]{100,255}"),
     Shape("slack token", "xapp-", r"\d-[A-Za-z0-9]+-\d+-[a-z0-9]{20,128}"),
     Shape(
@@ -101,7 +106,8 @@ SHAPES = (
     Shape("google oauth token", "ya29.", r"[\w-]{20,2048}"),
     Shape("google oauth refresh token", "1//0", r"[\w-]{40,200}"),
     Shape("google oauth secret", "GOCSPX-", r"[\w-]{20,40}"),
-    Shape("facebook token", "EAAM EAAC EAAB EAAG EAAJ", r"[A-Za-z0-9]{60,300}"),
+    Shape("facebook token", "EAAM EAAC EAAB EAAG EAAJ",
+          r"[A-Za-z0-9]{60,300}(?![\w+/=-])"),
     Shape("square token", "EAAA", r"[\w-]{56,64}"),
     Shape("square token", "sq0atp- sq0csp- sq0idp-", r"[\w\\-]{22,60}"),
     Shape(
@@ -110,9 +116,10 @@ SHAPES = (
         r"[0-9a-z]{16}\$[0-9a-f]{32}",
     ),
     Shape("shopify token", "shpat_ shpca_ shppa_ shpss_ shptka_", r"[A-Fa-f0-9]{32}"),
-    Shape("artifactory key", "AKC", r"(?=[A-Za-z]*\d)[A-Za-z0-9]{10,100}"),
+    Shape("artifactory key", "AKC", r"(?=[A-Za-z]*\d)[A-Za-z0-9]{10,100}(?![\w+/=-])"),
     Shape("artifactory token", "cmVmd", r"[A-Za-z0-9]{59}"),
-    Shape("artifactory password", "AP", r"(?=[A-Z]{0,8}\d)[0-9A-F][A-Za-z0-9]{16,60}"),
+    Shape("artifactory password", "AP",
+          r"(?=[A-Z]{0,8}\d)[0-9A-F][A-Za-z0-9]{16,60}(?![\w+/=-])"),
     Shape("atlassian token", "ATATT3 ATCTT3 ATBB", r"[\w=-]{20,250}"),
     Shape("azure devops token", "AZDO", r"[A-Za-z0-9]{50,84}"),
     Shape("databricks token", "dapi", r"[a-f0-9]{32}(?:-\d)?"),
@@ -179,7 +186,6 @@ SHAPES = (
     Shape("clickhouse key", "4b1d", r"[A-Za-z0-9]{38}"),
     Shape("cloudflare ca key", "v1.0-", r"[a-f0-9]{24}-[a-f0-9]{146}"),
     Shape("adobe secret", "p8e-", r"[A-Za-z0-9]{32}"),
-    Shape("beamer token", "b_", r"(?=[\w=-]{0,20}\d)[\w=-]{44}"),
     Shape("contentful token", "CFPAT-", r"[\w-]{43}"),
     Shape("figma token", "figd_ figo_", r"[\w-]{40,64}"),
     Shape("mapbox token", "sk.eyJ pk.eyJ", r"[\w-]{20,200}\.[\w-]{20,64}"),
@@ -210,13 +216,30 @@ INFIXES = (
     Infix("azure storage key", "+ASt", 77, r"(?<![\w+/])[A-Za-z0-9+/]{76}\+ASt[A-Za-z0-9+/]{6}=="),
     Infix("terraform token", ".atlasv1.", 14, r"(?<!\w)\w{14}\.atlasv1\.[\w=-]{60,70}(?![\w=-])"),
     Infix("maxmind key", "_mmk", 40, r"(?<!\w)[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?!\w)"),
-    Infix("netrc password", "login ", 0, r"login[ \t]+\S{1,100}\s+password[ \t]+(\S{3,200})"),
+    Infix("netrc password", "login ", 0,
+          r"login[ \t]+\S{1,100}\s+password[ \t]+([^\s\"'{]{3,200})"),
     Infix("password argument", " -p", 0, r" -p([^\s'\"-][^\s'\"]{3,100})", "mysql"),
     Infix("password argument", " -p", 0, r" -p[ \t]*['\"]?([^\s'\"-][^\s'\"]{2,100})", "sshpass"),
     Infix("password argument", " -p", 0, r" -p[ \t]+['\"]?([^\s'\"]{3,100})", "docker login"),
     Infix("password argument", " -a", 0, r" -a[ \t]+['\"]?([^\s'\"]{3,100})", "redis-cli"),
     Infix("password argument", " -u", 0, _USER_PASSWORD, "curl"),
     Infix("password argument", " --user", 0, _USER_PASSWORD, "curl"),
+    Infix("password argument", "auth=(", 0,
+          r"auth=\([ \t]*['\"][^'\"\n]{1,100}['\"],[ \t]*['\"]([^'\"\s]{4,200})['\"]"),
+    Infix("password argument", " pass:", 0, r" pass:([^\s'\"]{3,100})", "openssl"),
+    *(
+        Infix("session cookie", hint, 12,
+              r"(?<![\w.])[\w.]{0,12}" + hint + r"[\w.]{0,12}=([\w%.+/=-]{16,500})", "ookie:")
+        for hint in ("sess", "SESS")
+    ),
+    *(
+        Infix("password hash", hint, 0, r":(\$\w\$[^\s:]{20,200})")
+        for hint in (":$6$", ":$5$", ":$1$", ":$y$")
+    ),
+    *(
+        Infix("seed phrase", hint, 0, hint + r"\W{1,6}((?:[a-z]{3,8} ){11,23}[a-z]{3,8})")
+        for hint in ("mnemonic", "seed phrase", "recovery phrase")
+    ),
     Infix("signed url", "X-Amz-Signature=", 0, r"X-Amz-Signature=([0-9a-f]{64})"),
     Infix("signed url", "sig=", 1, r"(?<=[?&;])sig=([A-Za-z0-9%+/=_-]{40,120})"),
     Infix(
@@ -233,17 +256,11 @@ INFIXES = (
 
 # Parts of identifiers that end in a noun for a secret. A label is looked at only where one of
 # these letters occur.
-LABEL_STEMS = ("pass", "pw", "secret", "token", "key", "auth", "cred", "contrase")
+LABEL_STEMS = ("pass", "pw", "secret", "token", "key", "auth", "cred", "contrase", "_pat")
 
 PASSWORD_ENDINGS = (
-    "password",
-    "passwd",
-    "passwort",
-    "passphrase",
-    "passcode",
-    "pwd",
-    "contraseña",
-    "contrasena",
+    "password", "passwd", "passwort", "passphrase", "passcode", "pwd", "contraseña", "contrasena",
+    "storepass", "keypass", "dbpass", "userpass", "sshpass",
 )
 TOKEN_ENDINGS = ("secret", "token", "credential", "credentials", "creds")
 KEY_ENDINGS = (
@@ -284,57 +301,31 @@ NEUTRAL_SUFFIXES = frozenset(
     "plaintext primary prod production raw root secondary secure staging str string test text "
     "user val value".split()
 )
-# ... and words around it that make the label speak about a secret, or about another token.
+# ... and words after it that make the label speak about a secret (token_count) ...
 ABOUT = frozenset(
-    "algo algorithm alias at attempts auth_method bos bytes cancellation changed chars class col "
-    "column continuation cost count created csrf ctrl delim delimiter dir endpoint env_var eos "
-    "error exp expiration expire expired expires expiry field file filename forgot format func "
-    "generator hash hashed hasher hashers hint id ids index input is kind label len length level "
-    "lexer lifetime limit line link list manager max message method min mode model name names "
-    "next no ns num number only pad page param params parser path pattern per placeholder policy "
-    "pos position prefix prompt pub public ratio ref reference regex required reset resolver role "
-    "rule scope separator size source special stop strength suffix sync table template title "
-    "total ttl type types unk uri url usage used validator validators version view xsrf".split()
+    "algo algorithm alias at attempts authority bytes cancellation changed chars class col column "
+    "continuation cost count created ctrl delim delimiter dir endpoint env error exists exp "
+    "expiration expire expired expires expiry field file filename forgot format func generator "
+    "hash hashed hasher hashers hint id ids index input is kind label len length level lexer "
+    "lifetime limit line link list manager max message method min missing mode model name names "
+    "next ns num number only page param params parser path pattern per placeholder policy pos "
+    "position prefix present prompt provider ratio ref reference regex required reset resolver "
+    "role rule scope separator size source special stop strength suffix sync table template title "
+    "total ttl type types uri url usage used validator validators var version view".split()
+)
+# ... or words before it that make it another kind of token (max_token, csrf_token).
+OTHER_TOKENS = frozenset(
+    "action bos cancellation continuation csrf ctrl cursor delim delimiter eos fencing forgot "
+    "idempotency input lexer max min next no num pad page parser per placeholder pub public "
+    "request resume sep separator special stop sync total unk xsrf".split()
 )
 
 # Values that stand for a secret or say that there is none.
 PLACEHOLDER_PARTS = (
-    "example",
-    "placeholder",
-    "change_me",
-    "changeme",
-    "change-me",
-    "changeit",
-    "your",
-    "insert",
-    "replace",
-    "dummy",
-    "fake",
-    "sample",
-    "redacted",
-    "todo",
-    "fixme",
-    "foobar",
-    "notasecret",
-    "not-a-secret",
-    "not_a_secret",
-    "process.env",
-    "environ",
-    "getenv",
-    "secretsmanager",
-    "xxxx",
-    "****",
-    "...",
-    "abcdefghij",
-    "lorem",
-    "<",
-    "${",
-    "{{",
-    "{%",
-    "%(",
-    "#{",
-    "$(",
-    "put_",
+    "example", "placeholder", "change_me", "changeme", "change-me", "changeit", "your", "insert",
+    "replace", "dummy", "fake", "sample", "todo", "fixme", "foobar", "notasecret", "1234-1234",
+    "not-a-secret", "not_a_secret", "process.env", "environ", "getenv", "secretsmanager", "xxxx",
+    "****", "...", "abcdefghij", "lorem", "<", "${", "{{", "{%", "%(", "#{", "$(", "put_",
 )
 PLACEHOLDER_WORDS = frozenset(
     "admin alphanumeric anonymous any basic bearer blank bool boolean bytes char confidential "

@@ -1,54 +1,44 @@
-"""Judging one label and one value: does the label announce a secret, is the value one?"""
+"""Judging one value: is it a secret, or a word, a name, a placeholder?"""
 
 import re
-from functools import lru_cache
+from collections.abc import Iterator
+from functools import cache
 
 from keepthread.validators import secret_rules as rules
 
 REDACTED = "[redacted:"
-# How hard a value must look like a secret, from the label that announces it.
-PASSWORD = "password"  # nearly any value counts
-TOKEN = "token"  # the value must look generated
-DOUBTFUL = "doubtful"  # the value must be long and look generated
+# How generated a value must look.
+TOKEN = "token"
+DOUBTFUL = "doubtful"  # at length
 
-_WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-zñ]+|\d+"
 _FILLER_RUN = r"([xX*.\-_#?aA01])\1{5}"
-_REFERENCE = r"[$%@{<&]|(?:[a-z]:|\.{0,2}|~)[\\/]|[a-z+]{2,9}://"
+_REFERENCE = (
+    r"[a-z][a-z0-9+.-]{1,9}://|arn:|[$%@{<&]|\[[\w -]*\]$|(?P<path>(?:[a-z]:|\.{0,2}|~)[\\/])"
+)
 _DOTTED_NAME = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$"
-_SLUG_PART = r"[A-Za-z]*\d{0,4}[A-Za-z]?$"
-_CONSONANTS = r"[bcdfghjklmnpqrstvwxyzBCDFGHJKLMNPQRSTVWXYZ]{5}"
+_SLUG_PART = r"[A-Za-z]*\d{0,4}[A-Za-z]?\d{0,2}$"
+_CONSONANTS = r"[bcdfghjklmnpqrstvwxyz]{5}|[BCDFGHJKLMNPQRSTVWXYZ]{6}"
 _JUDGED_MAX = 256
 _RANDOM_MIN = {TOKEN: 12, DOUBTFUL: 16}
 
 
-@lru_cache(maxsize=64)
+@cache
 def compiled(pattern: str) -> re.Pattern[str]:
     """The compiled pattern, at its first use: a hook pays only for what its text needs."""
     return re.compile(pattern)
 
 
-def label_strength(label: str) -> str:
-    """How a value under ``label`` is judged: PASSWORD, TOKEN, DOUBTFUL, or ``""`` (not at all)."""
-    words = [word.lower() for word in compiled(_WORD).findall(label)]
-    while words and (words[-1] in rules.NEUTRAL_SUFFIXES or words[-1].isdigit()):
-        words.pop()
-    if not words or not rules.ABOUT.isdisjoint(words):
-        return ""
-    last, before = words[-1], words[-2] if len(words) > 1 else ""
-    if last.endswith(rules.PASSWORD_ENDINGS) or (last in ("pass", "pw") and before):
-        return PASSWORD
-    if last.endswith(rules.TOKEN_ENDINGS) or last.endswith(rules.KEY_ENDINGS):
-        return TOKEN
-    if last == "key" and before:
-        if before in rules.KEY_OWNERS:
-            return TOKEN
-        return "" if before in rules.KEY_NON_OWNERS else DOUBTFUL
-    if last in ("auth", "pass") or any(
-        word.endswith(rules.PASSWORD_ENDINGS + rules.TOKEN_ENDINGS + rules.KEY_ENDINGS)
-        for word in words
-    ):
-        return DOUBTFUL
-    return ""
+def positions(text: str, hint: str) -> Iterator[int]:
+    """Where ``hint`` begins in ``text``, overlaps included."""
+    position = text.find(hint)
+    while position >= 0:
+        yield position
+        position = text.find(hint, position + 1)
+
+
+def is_stand_in(value: str) -> bool:
+    """Whether ``value`` is written in place of a secret."""
+    return is_placeholder(value) or is_reference(value)
 
 
 def is_placeholder(value: str) -> bool:
@@ -74,9 +64,10 @@ def is_reference(value: str) -> bool:
     """Whether ``value`` names where the secret is: a variable, an attribute, a path, a URL."""
     if compiled(_DOTTED_NAME).match(value):
         return not any(looks_random(part, DOUBTFUL) for part in value.split("."))
-    return compiled(_REFERENCE).match(value) is not None and not looks_random(
-        value.replace("/", ""), DOUBTFUL
-    )
+    reference = compiled(_REFERENCE).match(value)
+    if reference and reference["path"]:  # or Base64 that begins with a slash
+        return not looks_random(value.replace("/", ""), DOUBTFUL)
+    return reference is not None
 
 
 def looks_random(value: str, strength: str) -> bool:
@@ -92,19 +83,28 @@ def looks_random(value: str, strength: str) -> bool:
         return False
     if core.isdigit():
         return len(core) >= 16
-    parts = compiled(r"[^A-Za-z0-9]+").split(value)
     cluttered = compiled(_CONSONANTS).search(value) is not None
-    if not cluttered and all(compiled(_SLUG_PART).match(part) for part in parts):
+    if not cluttered and is_slug(value):
         return False
     if not any(map(str.isdigit, core)):
         return (cluttered and len(core) >= 16) or _changes(core) >= 0.3 * len(core)
     return cluttered or len(core) == len(value) >= 32 or _changes(core) >= 0.2 * len(core)
 
 
+def is_slug(value: str) -> bool:
+    """Whether ``value`` is made of words and small numbers (``sha256``, ``my-app-v2``)."""
+    parts = compiled(r"[-_.:/+*]").split(value)
+    return all(compiled(_SLUG_PART).match(part) for part in parts)
+
+
 def looks_issued(tail: str) -> bool:
     """Whether ``tail``, after the fixed prefix of a token, is more than filler or a name."""
-    written = tail.replace("_", "").isalpha() and not tail.isupper() and _changes(tail) < 5
-    return not written and not is_filler(tail)
+    letters = tail.replace("_", "")
+    capitals = sum(map(str.isupper, letters))
+    written = letters.isalpha() and capitals < 0.3 * len(letters)
+    if written and compiled(_CONSONANTS).search(letters) is None:
+        return False
+    return not is_filler(tail)
 
 
 def looks_like_password(value: str, quoted: bool) -> bool:
@@ -114,11 +114,13 @@ def looks_like_password(value: str, quoted: bool) -> bool:
     """
     if len(value) < 4 or value.isspace():
         return False
-    wordlike = compiled(r"[A-Za-z_.-]+$").match(value) is not None
+    wordlike = compiled(r"[A-Za-z_.-]+:?$").match(value) is not None
     if wordlike and ("pass" in value.lower() or "secret" in value.lower() or "test" in value):
         return False
     if wordlike:
         return quoted and len(value) >= 8 or looks_random(value, DOUBTFUL)
+    if value.isdigit() and len(value) < 6:
+        return False
     return quoted or any(map(str.isdigit, value)) or len(value) >= 8
 
 

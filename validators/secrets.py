@@ -9,28 +9,29 @@ import binascii
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from keepthread.validators import secret_rules as rules
+from keepthread.validators.secret_labels import assigned_secrets
+from keepthread.validators.secret_rules import Secret
 from keepthread.validators.secret_values import (
     DOUBTFUL,
-    PASSWORD,
     REDACTED,
-    TOKEN,
     compiled,
     is_placeholder,
-    is_reference,
-    label_strength,
+    is_slug,
+    is_stand_in,
     looks_issued,
-    looks_like_password,
     looks_random,
+    positions,
 )
 
+__all__ = ["Secret", "find_secrets", "redact"]
+
 _PEM_MAX = 20_000
-_VALUE_MAX = 2_000
 _BASE64_MAX = 16_000
 _PREFIX_MAX = 32
 _COMMAND_MAX = 300
+_MASKS = ("###", "***", "...")
 
 _MARKER = r"\[redacted:[a-z0-9. ,]{2,48}:[0-9a-f]{8}\]"
 _PEM_BEGIN = r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
@@ -39,32 +40,13 @@ _URL_USERINFO = r"://([^\s:/?#@,\"'`<>\[\]\\]{0,200}):([^\s/?#\"'`<>\\]{1,500})@
 _URL_TOKEN = r"(?<=http|ttps)://([A-Za-z0-9_-]{20,200})(?::x-oauth-basic)?@(?=\w)"
 _SCHEME = (
     r"[\"'`\]]{0,3}[ \t]{0,3}[:=,][ \t]{0,3}(?:b|f|r)?[\"'`]?[ \t]?"
-    r"(?:(?:bearer|basic|token|apikey|api-key|key|digest|negotiate|bot|jwt)[ \t]+)?"
-    r"([^\s\"'`<>\\,;()]{6,4000})"
+    r"(?:(?P<scheme>[a-z][a-z0-9-]{2,20})[ \t]+)?(?P<value>[^\s\"'`<>\\,;()]{8,4000})"
 )
 _BEARER = r"bearer[ \t]+([\w.~+/=:-]{16,4000})"
 # Every token of rules.SHAPES has such a run, at most _PREFIX_MAX characters after its start.
 _LONG_RUN = r"[A-Za-z0-9_+/-]{15,}={0,2}"
 _AWS_PAIR = r"(?<![\w/+=])(?=[^\s]{0,39}\d)(?=[^\s]{0,39}[a-z])[A-Za-z0-9/+]{40}(?![\w/+=])"
 
-_SEPARATOR = (
-    r"(?:\\{0,3}[\"'`]|\]|\)){0,3}"
-    r"(?P<sep>[ \t]{0,20}:[ \t]{0,3}[A-Za-z_][\w.\[\]| ]{0,30}=[ \t]{0,3}(?=[\"'])"
-    r"|[ \t]{0,20}(?:::|:=|=>|={1,3}|!={1,2}|->|:|\|\|:?|<=|\?=|,)[ \t]{0,8}"
-    r"|(?:\.assign)?\([ \t]{0,3}(?=[\"'])"
-    r"|>|,?\s{1,40}[\"']?value[\"']?[ \t]{0,3}[:=][ \t]{0,3}|,[\"']value[\"']:"
-    r"|[ \t]{1,3}(?:is|was)[ \t]{1,3}|[ \t]{1,4})"
-    r"(?:[@bfru]{1,2}(?=[\"']))?(?P<quote>\\{0,3}[\"'`])?"
-)
-_COMPARED = r"[\"'`]([^\s\"'`\\]{6,150})[\"'`] ?[!=]==? ?$"
-
-
-class Secret(NamedTuple):
-    """``text[start:stop]`` is the value itself, not its label; ``kind`` is short, for people."""
-
-    kind: str
-    start: int
-    stop: int
 
 
 def find_secrets(text: str) -> list[Secret]:
@@ -82,7 +64,7 @@ def find_secrets(text: str) -> list[Secret]:
         *_jwts(text),
         *_url_credentials(text),
         *_authorizations(text, lower),
-        *_assignments(text, lower),
+        *assigned_secrets(text, lower),
         *_encoded(text, runs),
     ]
     return _merged(_outside_markers(text, found) if REDACTED in text else found)
@@ -94,9 +76,15 @@ def redact(text: str, key: bytes) -> tuple[str, tuple[str, ...]]:
     hmac8 is the first 8 hex digits of HMAC-SHA256(key, secret in UTF-8): equal secrets stay
     recognisable, their values are gone. Redacting twice changes nothing more.
     """
-    secrets = find_secrets(text)
-    if not secrets:
-        return text, ()
+    kinds: dict[str, None] = {}
+    # Once more after a change: a secret gone, its neighbour may read as another label.
+    while secrets := find_secrets(text):
+        text = _replaced(text, secrets, key)
+        kinds |= dict.fromkeys(secret.kind for secret in secrets)
+    return text, tuple(kinds)
+
+
+def _replaced(text: str, secrets: list[Secret], key: bytes) -> str:
     import hmac  # noqa: PLC0415  5 ms that a clean text on the hook path does not pay
 
     parts: list[str] = []
@@ -105,7 +93,7 @@ def redact(text: str, key: bytes) -> tuple[str, tuple[str, ...]]:
         digest = hmac.digest(key, text[start:stop].encode("utf-8", "surrogatepass"), "sha256")
         parts += text[end:start], f"{REDACTED}{kind}:{digest.hex()[:8]}]"
         end = stop
-    return "".join((*parts, text[end:])), tuple(dict.fromkeys(s.kind for s in secrets))
+    return "".join((*parts, text[end:]))
 
 
 def _merged(found: list[Secret]) -> list[Secret]:
@@ -130,13 +118,6 @@ def _outside_markers(text: str, found: list[Secret]) -> list[Secret]:
     return [s for s in found if s.stop <= starts[bisect_right(stops, s.start)]]
 
 
-def _positions(text: str, hint: str) -> Iterator[int]:
-    position = text.find(hint)
-    while position >= 0:
-        yield position
-        position = text.find(hint, position + 1)
-
-
 def _starts_word(text: str, position: int) -> bool:
     """Whether a token can begin here: no letter or digit before, escapes aside."""
     before = text[max(0, position - 12) : position]
@@ -147,33 +128,33 @@ def _starts_word(text: str, position: int) -> bool:
 
 def _pem_keys(text: str) -> Iterator[Secret]:
     end = 0
-    for position in _positions(text, "PRIVATE KEY"):
+    for position in positions(text, "PRIVATE KEY"):
         begin = compiled(_PEM_BEGIN).search(text, max(end, position - 60), position + 30)
         if begin is None or begin.start() > position:
             continue
         start = begin.end()
-        close = text.find("END ", start, start + _PEM_MAX)
-        dashes = text.rfind("----", start, close) if close > 0 else -1
-        if dashes >= 0:
-            end = dashes - (text[dashes - 1] == "-")
+        closes = (text.find(dash, start, start + _PEM_MAX) for dash in ("-END ", "- END "))
+        close = min((at for at in closes if at >= 0), default=-1)
+        if close >= 0:
+            end = start + len(text[start:close].rstrip("-"))
         else:
             body = compiled(_PEM_BODY).match(text, start, start + _PEM_MAX)
             end = body.end() if body else start
-        yield from _trimmed("private key", text, start, end)
-    for position in _positions(text, "Private-Lines:"):
+        yield from _trimmed(text, start, end)
+    for position in positions(text, "Private-Lines:"):
         lines = compiled(r"Private-Lines: \d+\s+([A-Za-z0-9+/=\s]{20,8000})").match(text, position)
         if lines:
-            yield from _trimmed("private key", text, *lines.span(1))
+            yield from _trimmed(text, *lines.span(1))
 
 
-def _trimmed(kind: str, text: str, start: int, stop: int) -> Iterator[Secret]:
-    """The span without white space (escaped too) around it, unless nothing secret is left."""
+def _trimmed(text: str, start: int, stop: int) -> Iterator[Secret]:
+    """The key without the white space (escaped too) and quotes around it, if there is a key."""
     body = text[start:stop]
     inner = compiled(r"(?:\s|\\[nr]|[\"',+])*").match(body)
     offset = inner.end() if inner else 0
     length = len(body[offset:].rstrip().removesuffix("\\n"))
-    if length >= 16 and REDACTED not in body and "..." not in body:
-        yield Secret(kind, start + offset, start + offset + length)
+    if REDACTED not in body and compiled(r"[A-Za-z0-9+/=]{16}").search(body):
+        yield Secret("private key", start + offset, start + offset + length)
 
 
 def _shapes(text: str, runs: list[tuple[int, int]]) -> Iterator[Secret]:
@@ -183,12 +164,15 @@ def _shapes(text: str, runs: list[tuple[int, int]]) -> Iterator[Secret]:
             if prefix not in long_words:
                 continue
             end = 0
-            for position in _positions(text, prefix):
+            for position in positions(text, prefix):
                 if position < end or not _starts_word(text, position):
                     continue
+                if prefix.isalnum() and text[position - 1 : position] in ("+", "/"):
+                    continue  # within Base64
                 pattern = compiled(f"{tail}(?![A-Za-z0-9])")
                 match = pattern.match(text, position + len(prefix))
-                if match and looks_issued(match[0]):
+                masked = match and text[match.end() : match.end() + 3] in _MASKS
+                if match and not masked and looks_issued(match[0]):
                     end = match.end()
                     yield Secret(kind, position, end)
                     if kind == "aws access key":
@@ -204,18 +188,18 @@ def _aws_pair(text: str, start: int) -> Iterator[Secret]:
 
 def _infixes(text: str) -> Iterator[Secret]:
     for kind, hint, before, pattern, command in rules.INFIXES:
-        for position in _positions(text, hint):
+        for position in positions(text, hint):
             if command and command not in text[max(0, position - _COMMAND_MAX) : position]:
                 continue
             match = compiled(pattern).search(text, max(0, position - before), position + 500)
             if match and match.start() <= position:
                 value = match[match.re.groups]
-                if not _is_stand_in(value) and not value.isdigit():
+                if not is_stand_in(value) and not value.isdigit():
                     yield Secret(kind, *match.span(match.re.groups))
 
 
 def _jwts(text: str) -> Iterator[Secret]:
-    for position in _positions(text, "eyJ"):
+    for position in positions(text, "eyJ"):
         if _starts_word(text, position) and text[position - 1 : position] not in (".", "-", "_"):
             match = compiled(r"([\w-]{10,4000})=*\.([\w-]{4,8000})=*(?:\.[\w.=-]{0,8000})?").match(
                 text, position
@@ -240,7 +224,7 @@ def _decoded(base64: str) -> str:
 
 
 def _url_credentials(text: str) -> Iterator[Secret]:
-    for position in _positions(text, "://"):
+    for position in positions(text, "://"):
         match = compiled(_URL_USERINFO).match(text, position)
         if match and not _is_stock_login(match):
             yield Secret("password in url", *match.span(2))
@@ -260,101 +244,20 @@ def _is_stock_login(url: re.Match[str]) -> bool:
 
 
 def _authorizations(text: str, lower: str) -> Iterator[Secret]:
-    for position in _positions(lower, "authorization"):
+    for position in positions(lower, "authorization"):
         match = compiled(_SCHEME).match(lower, position + len("authorization"))
         if match:
-            value = text[match.start(1) : match.end(1)]
-            if (
-                any(map(str.isdigit, value))
-                and not _is_stand_in(value)
-                or looks_random(value, DOUBTFUL)
-            ):
-                yield Secret("authorization header", *match.span(1))
-    for position in _positions(lower, "bearer "):
+            value = text[match.start("value") : match.end("value")]
+            generated = any(map(str.isdigit, value)) and not is_slug(value)
+            login = match["scheme"] == "basic" and ":" in _decoded(value)
+            if (generated or login) and not is_stand_in(value):
+                yield Secret("authorization header", *match.span("value"))
+    for position in positions(lower, "bearer "):
         match = compiled(_BEARER).match(lower, position)
         if match:
             value = text[match.start(1) : match.end(1)]
-            if looks_random(value, DOUBTFUL) and not _is_stand_in(value):
+            if looks_random(value, DOUBTFUL) and not is_stand_in(value):
                 yield Secret("bearer token", *match.span(1))
-
-
-def _is_stand_in(value: str) -> bool:
-    return is_placeholder(value) or is_reference(value)
-
-
-def _assignments(text: str, lower: str) -> Iterator[Secret]:
-    """Values next to a label that announces a secret: ``db_password: "..."``, ``--token ...``."""
-    positions = sorted(p for stem in rules.LABEL_STEMS for p in _positions(lower, stem))
-    end = 0
-    for position in positions:
-        if position < end:
-            continue
-        label = compiled(r"[\wñ-]{0,40}").match(text, position)
-        end = label.end() if label else position
-        head = compiled(r"[\wñ.-]*$").search(text, max(0, position - 40), position)
-        start = head.start() if head else position
-        if text[start : start + 1] in ("n", "r", "t") and text[start - 1 : start] == "\\":
-            start += 1  # the n of an escaped line break
-        strength = label_strength(text[start:end])
-        if strength:
-            for secret in _assigned(text, text[start:end], end, strength):
-                yield secret
-                end = secret.stop
-            yield from _compared(text, start, strength)
-
-
-def _assigned(text: str, label: str, end: int, strength: str) -> Iterator[Secret]:
-    """The value that follows ``label``, which ends at ``end``."""
-    separator = compiled(_SEPARATOR).match(text, end, end + 200)
-    if separator is None:
-        return
-    sep, quote = separator["sep"], separator["quote"] or ""
-    delimited = bool(quote) or (sep == "=" and label.replace("_", "").isupper())
-    match = compiled(_value_pattern(delimited, sep)).match(text, separator.end())
-    if match is None:
-        return
-    value = match[0] if delimited else match[0].rstrip(".,:;!?")
-    following = text[match.end() : match.end() + 1]
-    if quote and sep != "=" and following != quote[0]:
-        return  # white space inside: prose
-    if not delimited and (following in ("(", "[") or _is_type_name(value)):
-        return
-    if not _is_stand_in(value) and _is_secret_value(value, strength, label, sep, delimited):
-        yield _labelled(strength, match.start(), match.start() + len(value))
-
-
-def _is_type_name(value: str) -> bool:
-    return value.isalpha() and not value.islower()
-
-
-def _compared(text: str, start: int, strength: str) -> Iterator[Secret]:
-    """The quoted value that is compared with the label at ``start``: ``"..." == password``."""
-    if text[max(0, start - 3) : start].rstrip().endswith("="):
-        match = compiled(_COMPARED).search(text, max(0, start - 200), start)
-        if match and not _is_stand_in(match[1]):
-            if looks_random(match[1], TOKEN) or (strength == PASSWORD and len(match[1]) > 5):
-                yield _labelled(strength, *match.span(1))
-
-
-def _labelled(strength: str, start: int, stop: int) -> Secret:
-    return Secret("password" if strength == PASSWORD else "secret", start, stop)
-
-
-def _value_pattern(delimited: bool, sep: str) -> str:
-    if delimited:
-        return rf"[^\s\"'`\\]{{1,{_VALUE_MAX}}}"
-    if sep == ">":
-        return rf"[^\s\"'`\\<>]{{1,{_VALUE_MAX}}}(?=</)"
-    return rf"[^\s\"'`\\<>,;()\[\]{{}}&|]{{1,{_VALUE_MAX}}}"
-
-
-def _is_secret_value(value: str, strength: str, label: str, sep: str, delimited: bool) -> bool:
-    loose = sep.strip() in ("", ",", "is", "was") and not (sep.isspace() and label[:1] == "-")
-    if loose:
-        return looks_random(value, DOUBTFUL) and any(map(str.isdigit, value))
-    if strength == PASSWORD:
-        return looks_like_password(value, delimited or sep == ">" or sep.isspace())
-    return looks_random(value, strength)
 
 
 def _encoded(text: str, runs: list[tuple[int, int]]) -> Iterator[Secret]:
@@ -376,6 +279,6 @@ def _holds_secret(inner: str) -> bool:
             _shapes(inner, whole),
             _infixes(inner),
             _url_credentials(inner),
-            _assignments(inner, inner.lower()),
+            assigned_secrets(inner, inner.lower()),
         )
     )
