@@ -66,7 +66,7 @@ def label_strength(label: str) -> str:
     if not words or not rules.OTHER_TOKENS.isdisjoint(words[:-1]):
         return ""
     last, before = words[-1], words[-2] if len(words) > 1 else ""
-    if last.endswith(rules.PASSWORD_ENDINGS) or last in ("pass", "pw"):
+    if last.endswith(rules.PASSWORD_ENDINGS) or last in ("pass", "pw", "psk"):
         return PASSWORD
     if last.endswith(rules.TOKEN_ENDINGS + rules.KEY_ENDINGS) or (last == "pat" and before):
         return TOKEN
@@ -93,20 +93,21 @@ def _assigned(text: str, start: int, end: int, strength: str) -> Iterator[Secret
         return
     value = match[0] if delimited else match[0].rstrip(".,:;!?")
     following = text[match.end() : match.end() + 1]
-    if quote and sep != "=" and following != quote[0]:
-        return  # white space inside: prose
     if not delimited and (following in ("(", "[") or (value.isalpha() and not value.islower())):
         return  # a call, a subscript, a type
     if is_stand_in(value):
         return
-    if sep.isspace() and label[:1] == "-":
+    if quote and sep != "=" and following != quote[0]:
+        known = _is_mentioned(value, strength, "")  # more words follow
+    elif sep.isspace() and label[:1] == "-":
         known = _is_announced(value, strength, not value.isalpha())
     elif sep.strip() in ("", ",", "|", "is", "was"):
         known = label != "pass" and _is_mentioned(value, strength, sep.strip())
     elif sep == ":" == text[start - 1 : start]:
         known = False  # a part of a name (arn:aws:...:secret:x)
     else:
-        alone = {text[start - 1 : start], following} <= {"", "\n", ";"} and sep == "="
+        setting = sep == "=" and text[start - 1 : start] in ("", "\n", ";", "&", "?")
+        alone = setting and following in ("", "\n", ";", "&", "'", '"')
         known = _is_announced(value, strength, delimited or alone or sep == ">")
     if known:
         yield _labelled(strength, match.start(), match.start() + len(value))
@@ -129,11 +130,11 @@ def _is_announced(value: str, strength: str, delimited: bool) -> bool:
 
 def _is_mentioned(value: str, strength: str, link: str) -> bool:
     """Whether ``value`` is a secret although only a word, a comma or a space links it."""
-    if not any(map(str.isdigit, value)):
+    if not any(map(str.isdigit, value)) or is_slug(value):
         return False
     if link == "," and (value.isupper() or compiled(r"\w+=\w").match(value)):
         return False  # a list of constants or of arguments
-    if strength == PASSWORD and link and len(value) >= 6 and not is_slug(value):
+    if strength == PASSWORD and link and len(value) >= 6:
         return looks_like_password(value, True)
     return looks_random(value, DOUBTFUL)
 

@@ -216,6 +216,10 @@ INFIXES = (
     Infix("azure storage key", "+ASt", 77, r"(?<![\w+/])[A-Za-z0-9+/]{76}\+ASt[A-Za-z0-9+/]{6}=="),
     Infix("terraform token", ".atlasv1.", 14, r"(?<!\w)\w{14}\.atlasv1\.[\w=-]{60,70}(?![\w=-])"),
     Infix("maxmind key", "_mmk", 40, r"(?<!\w)[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?!\w)"),
+    Infix("firebase key", ":APA91b", 11, r"(?<![\w-])[\w-]{11}:APA91b[\w-]{100,200}"),
+    Infix("database password", "@tcp(", 100, r"(?<![\w.-])[\w.-]{1,30}:([^\s:@/'\"]{3,60})@tcp\("),
+    Infix("database password", ":5432:", 0, r":5432:[^:\s]{1,60}:[^:\s]{1,60}:([^\s:]{3,100})"),
+    Infix("function key", "?code=", 0, r"\?code=([\w%+/=-]{40,120})", ".azurewebsites.net"),
     Infix("netrc password", "login ", 0,
           r"login[ \t]+\S{1,100}\s+password[ \t]+([^\s\"'{]{3,200})"),
     Infix("password argument", " -p", 0, r" -p([^\s'\"-][^\s'\"]{3,100})", "mysql"),
@@ -233,8 +237,8 @@ INFIXES = (
         for hint in ("sess", "SESS")
     ),
     *(
-        Infix("password hash", hint, 0, r":(\$\w\$[^\s:]{20,200})")
-        for hint in (":$6$", ":$5$", ":$1$", ":$y$")
+        Infix("password hash", hint, 0, r":(\$\w+\$[^\s:]{20,200})")
+        for hint in (":$6$", ":$5$", ":$1$", ":$y$", ":$apr1$")
     ),
     *(
         Infix("seed phrase", hint, 0, hint + r"\W{1,6}((?:[a-z]{3,8} ){11,23}[a-z]{3,8})")
@@ -256,7 +260,7 @@ INFIXES = (
 
 # Parts of identifiers that end in a noun for a secret. A label is looked at only where one of
 # these letters occur.
-LABEL_STEMS = ("pass", "pw", "secret", "token", "key", "auth", "cred", "contrase", "_pat")
+LABEL_STEMS = ("pass", "pw", "secret", "token", "key", "auth", "cred", "contrase", "_pat", "psk")
 
 PASSWORD_ENDINGS = (
     "password", "passwd", "passwort", "passphrase", "passcode", "pwd", "contraseña", "contrasena",
@@ -315,9 +319,9 @@ ABOUT = frozenset(
 )
 # ... or words before it that make it another kind of token (max_token, csrf_token).
 OTHER_TOKENS = frozenset(
-    "action bos cancellation continuation csrf ctrl cursor delim delimiter eos fencing forgot "
-    "idempotency input lexer max min next no num pad page parser per placeholder pub public "
-    "request resume sep separator special stop sync total unk xsrf".split()
+    "action authenticity bos cancellation continuation csrf ctrl cursor delim delimiter eos "
+    "fencing forgot idempotency input lexer max min next no num pad page parser per placeholder "
+    "pub public request resume sep separator special stop sync total unk xsrf".split()
 )
 
 # Values that stand for a secret or say that there is none.
@@ -325,7 +329,8 @@ PLACEHOLDER_PARTS = (
     "example", "placeholder", "change_me", "changeme", "change-me", "changeit", "your", "insert",
     "replace", "dummy", "fake", "sample", "todo", "fixme", "foobar", "notasecret", "1234-1234",
     "not-a-secret", "not_a_secret", "process.env", "environ", "getenv", "secretsmanager", "xxxx",
-    "****", "...", "abcdefghij", "lorem", "<", "${", "{{", "{%", "%(", "#{", "$(", "put_",
+    "a-z]", "0-9]", "(?:", "****", "...", "abcdefghij", "lorem", "<", "${", "{{", "{%", "%(", "#{",
+    "$(", "put_",
 )
 PLACEHOLDER_WORDS = frozenset(
     "admin alphanumeric anonymous any basic bearer blank bool boolean bytes char confidential "
@@ -335,4 +340,15 @@ PLACEHOLDER_WORDS = frozenset(
     "postgres private prompt public pwd qwerty random required root secret some-token something "
     "str string test testing text token true undefined unknown unset user username val value "
     "varchar wrong yes".split()
+)
+
+# The 170 most frequent pairs of letters in the identifiers of 2,300 Python and JavaScript files:
+# 88 % of the pairs in written names, 25 % of those in random letters.
+LETTER_PAIRS = frozenset(
+    "ab ac ad ag ai al am an ap ar as at au ba be bl bu ca ce ch ck cl co cr ct cu da dd de di ea "
+    "ec ed ef eg el em en ep er es et ex fa fe fi fo ge gi ha he hi ho ic id ie if ig il im in io "
+    "ip ir is it iv iz ke la ld le lf li ll lo ls lt lu ma me mi mm mo mp na nc nd ne nf ng ni no "
+    "ns nt ob oc od ol om on oo op or os ot ou ow pa pe pi pl po pp pr pt pu py qu ra rc re rg ri "
+    "rm ro rr rs rt ru ry sa sc se sh si so sp ss st su sy ta tc te th ti to tr ts tt tu ty ue ui "
+    "ul um un up ur us ut va ve vi wi xp xt yp ze".split()
 )

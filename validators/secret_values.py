@@ -11,13 +11,13 @@ REDACTED = "[redacted:"
 TOKEN = "token"
 DOUBTFUL = "doubtful"  # at length
 
-_FILLER_RUN = r"([xX*.\-_#?aA01])\1{5}"
+_FILLER_RUN = r"([xX*.\-_#?])\1{5}|([aA01])\2{5,}"
 _REFERENCE = (
     r"[a-z][a-z0-9+.-]{1,9}://|arn:|[$%@{<&]|\[[\w -]*\]$|(?P<path>(?:[a-z]:|\.{0,2}|~)[\\/])"
 )
 _DOTTED_NAME = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$"
 _SLUG_PART = r"[A-Za-z]*\d{0,4}[A-Za-z]?\d{0,2}$"
-_CONSONANTS = r"[bcdfghjklmnpqrstvwxyz]{5}|[BCDFGHJKLMNPQRSTVWXYZ]{6}"
+_COUNT = "0123456789" * 3
 _JUDGED_MAX = 256
 _RANDOM_MIN = {TOKEN: 12, DOUBTFUL: 16}
 
@@ -52,12 +52,16 @@ def is_filler(value: str) -> bool:
     """Whether ``value`` is visibly made up: ``xxxx``, ``...EXAMPLE``, ``123456789012``."""
     value = value[:_JUDGED_MAX]
     lower = value.lower()
-    return (
-        REDACTED in value
-        or any(part in lower for part in rules.PLACEHOLDER_PARTS)
-        or compiled(_FILLER_RUN).search(value) is not None
-        or _counts_up(value)
-    )
+    if REDACTED in value or any(part in lower for part in rules.PLACEHOLDER_PARTS):
+        return True
+    runs = list(compiled(_FILLER_RUN).finditer(value))
+    mostly = sum(len(run[0]) for run in runs) * 2 >= len(value)
+    return mostly or any(run[1] for run in runs) or _counts_up(value)
+
+
+def _counts_up(value: str) -> bool:
+    """Whether twelve digits in a row of ``value`` count up: 123456789012."""
+    return any(value[at : at + 12] in _COUNT for at in range(len(value) - 11))
 
 
 def is_reference(value: str) -> bool:
@@ -73,22 +77,23 @@ def is_reference(value: str) -> bool:
 def looks_random(value: str, strength: str) -> bool:
     """Whether ``value`` looks generated rather than written.
 
-    Written text keeps to one class of letters for a while (``access_token_2``, ``userName``);
-    in generated text the class changes often (base 36: 0.4 changes a character, base 64: 0.6),
-    or consonants pile up. Numbers count from 16 digits on.
+    In written text most pairs of letters are frequent ones (``access_token_2``, ``userName``);
+    in generated text few are, and the class (lower, upper, digit) changes often: 0.4 times a
+    character in base 36, 0.6 in base 64. Numbers count from 16 digits on.
     """
     value = value[:_JUDGED_MAX]
     core = compiled(r"[^A-Za-z0-9]+").sub("", value)
-    if len(core) < _RANDOM_MIN[strength]:
+    if len(value) < _RANDOM_MIN[strength] or len(core) < 8:
         return False
     if core.isdigit():
         return len(core) >= 16
-    cluttered = compiled(_CONSONANTS).search(value) is not None
-    if not cluttered and is_slug(value):
-        return False
+    share, pairs = _written_share(value)
     if not any(map(str.isdigit, core)):
-        return (cluttered and len(core) >= 16) or _changes(core) >= 0.3 * len(core)
-    return cluttered or len(core) == len(value) >= 32 or _changes(core) >= 0.2 * len(core)
+        return len(core) >= 16 and pairs >= 8 and share < 0.5
+    if compiled(r"[0-9a-f]+$|[0-9A-F]+$").match(core) or (pairs >= 4 and share < 0.55):
+        return True
+    mixed = _changes(core) >= 0.3 * len(core)
+    return mixed and not is_slug(value) and (share < 0.9 or pairs < 6)
 
 
 def is_slug(value: str) -> bool:
@@ -99,12 +104,8 @@ def is_slug(value: str) -> bool:
 
 def looks_issued(tail: str) -> bool:
     """Whether ``tail``, after the fixed prefix of a token, is more than filler or a name."""
-    letters = tail.replace("_", "")
-    capitals = sum(map(str.isupper, letters))
-    written = letters.isalpha() and capitals < 0.3 * len(letters)
-    if written and compiled(_CONSONANTS).search(letters) is None:
-        return False
-    return not is_filler(tail)
+    written = tail.replace("_", "").isalpha() and _written_share(tail)[0] >= 0.6
+    return not written and not is_filler(tail)
 
 
 def looks_like_password(value: str, quoted: bool) -> bool:
@@ -124,20 +125,17 @@ def looks_like_password(value: str, quoted: bool) -> bool:
     return quoted or any(map(str.isdigit, value)) or len(value) >= 8
 
 
+def _written_share(value: str) -> tuple[float, int]:
+    """The share of pairs of letters in ``value`` that are frequent in names, and their number."""
+    pairs = [
+        (a + b).lower()
+        for a, b in zip(value, value[1:], strict=False)
+        if a.isalpha() and b.isalpha() and not (a.islower() and b.isupper())
+    ]
+    return sum(pair in rules.LETTER_PAIRS for pair in pairs) / max(1, len(pairs)), len(pairs)
+
+
 def _changes(core: str) -> int:
     """Changes of class (lower, upper, digit) in ``core``; a capital before its word is none."""
     classes = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in core]
     return sum(a != b and (a, b) != ("u", "l") for a, b in zip(classes, classes[1:], strict=False))
-
-
-def _counts_up(value: str) -> bool:
-    """Whether twelve digits in a row of ``value`` count up (123456789012)."""
-    run = 1
-    for a, b in zip(value, value[1:], strict=False):
-        if a.isdigit() and b.isdigit() and (int(b) - int(a)) % 10 == 1:
-            run += 1
-            if run >= 12:
-                return True
-        else:
-            run = 1
-    return False

@@ -42,6 +42,7 @@ _SCHEME = (
     r"[\"'`\]]{0,3}[ \t]{0,3}[:=,][ \t]{0,3}(?:b|f|r)?[\"'`]?[ \t]?"
     r"(?:(?P<scheme>[a-z][a-z0-9-]{2,20})[ \t]+)?(?P<value>[^\s\"'`<>\\,;()]{8,4000})"
 )
+_BASIC = r"[A-Za-z0-9+/]{8,1000}={0,2}(?![\w+/=-])"
 _BEARER = r"bearer[ \t]+([\w.~+/=:-]{16,4000})"
 # Every token of rules.SHAPES has such a run, at most _PREFIX_MAX characters after its start.
 _LONG_RUN = r"[A-Za-z0-9_+/-]{15,}={0,2}"
@@ -252,6 +253,10 @@ def _authorizations(text: str, lower: str) -> Iterator[Secret]:
             login = match["scheme"] == "basic" and ":" in _decoded(value)
             if (generated or login) and not is_stand_in(value):
                 yield Secret("authorization header", *match.span("value"))
+    for position in positions(lower, "basic "):
+        match = compiled(_BASIC).match(text, position + len("basic "))
+        if match and ":" in _decoded(match[0]) and not is_placeholder(_decoded(match[0])):
+            yield Secret("authorization header", *match.span())
     for position in positions(lower, "bearer "):
         match = compiled(_BEARER).match(lower, position)
         if match:
