@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from keepthread.validators.judges import lexicon
-from keepthread.validators.judges.reading import Clause, Token
+from keepthread.validators.judges.reading import Clause
+from keepthread.validators.judges.tokens import Token
 
 TOLERANCE: Final = 0.08
 """How far apart two measures of one thing may be when one is given as "about"."""
@@ -283,6 +284,8 @@ def _value_conflicts(
 
 def _comparable_in_place(old: Token, new: Token) -> bool:
     if old.kind == new.kind == "number":
+        if old.near and new.near and not set(old.near) & set(new.near) and not old.dimension:
+            return False  # six chairs, two lamps
         return old.dimension == new.dimension and not same_value(old, new)
     if old.kind != new.kind or old.kind not in ("version", "score"):
         whole = old if old.kind == "number" else new

@@ -8,13 +8,14 @@ from typing import Final, NamedTuple
 
 from keepthread.validators.judges import lexicon
 from keepthread.validators.judges.alignment import Alignment, Gap
-from keepthread.validators.judges.reading import TOKENS_MAX, Clause, Token
+from keepthread.validators.judges.reading import Clause
+from keepthread.validators.judges.tokens import TOKENS_MAX, Token
 
 TOPIC_MIN: Final = 1.0
 """Shared content (in token weights) below which two clauses have no topic in common."""
 COVER_SURE: Final = 0.6
 NEAR_IN_MEANING: Final = 0.58
-SAME_IN_MEANING: Final = 0.92
+SAME_IN_MEANING: Final = 0.87
 
 _SCOPES: Final = frozenset({"always", "never", "often", "sometimes", "rarely"})
 
@@ -199,7 +200,10 @@ def _measure(pair: Pair) -> Conflict | None:
         return None
     if part < (0.1 if pair.personal else 0.25):
         return None
-    sure = part >= COVER_SURE and pair.current and not _differs_elsewhere(pair, both.values)
+    elsewhere = _differs_elsewhere(pair, both.values)
+    if pair.personal and elsewhere and both.topic < 2.0 and not set(one.near) & set(two.near):
+        return None
+    sure = part >= COVER_SURE and pair.current and not elsewhere
     return Conflict(0.55 + 0.4 * part, sure, f"{one.text} became {two.text}")
 
 
@@ -238,7 +242,7 @@ def _slot(pair: Pair) -> Conflict | None:
     if shared & lexicon.ADDITIVE or _other_predicate(pair):
         return None
     functional = _functional(pair, gap)
-    named = same_type(gap)
+    named = same_type(gap) or _contrasted(both, gap)
     longest = max(len(gap.old), len(gap.new))
     weights = [sum(token.weight for token in side) for side in gap[:2]]
     extra = max(0.0, sum(both.alone) - sum(weights))
@@ -265,6 +269,10 @@ def _only_gap(both: Alignment) -> Gap | None:
     if both.exchanged or not gap.old or not gap.new or max(map(len, gap[:2])) > 2:
         return None
     return gap if same_type(gap) or len(gap.old) == len(gap.new) == 1 else None
+
+
+def _contrasted(both: Alignment, gap: Gap) -> bool:
+    return any(one in gap.old and two in gap.new for one, two in both.contrasts)
 
 
 def _two_slots(gap: Gap) -> bool:

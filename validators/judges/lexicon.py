@@ -75,7 +75,7 @@ SYNONYMS: Final = {
         postgres postgresql
         documentation docs doc
         document documented
-        locate reside live-in store keep
+        locate reside store keep live dwell move relocate
         start boot launch
         require need must
         fail failing fails failure broken break red
@@ -93,7 +93,6 @@ SYNONYMS: Final = {
         error exception
         request req
         person someone somebody human
-        kid child
         jump leap
         big large huge
         small little tiny
@@ -116,13 +115,18 @@ SYNONYMS: Final = {
         vote ballot
         say announce report state declare claim
         rise increase climb grow gain
-        fall decline decrease lower slip
+        fall decline decrease lower slip drop
         plan intend
         firm company corporation
         approve ratify
         kill slay
         cops police
-        live dwell
+        telephone phone
+        woman lady
+        man guy
+        follow after
+        miss lack
+        child kid
         job position role
         mean average
         cost price
@@ -165,19 +169,21 @@ def _rivals(text: str) -> dict[str, frozenset[str]]:
 STOP: Final = _words(
     "a an the this that these those it its itself he she him her his they them their we us our "
     "you your i my me mine i'm i've we've it's you're they're he's she's that's there there's "
-    "of to in on at by for with from as into onto over under about than then so such and or if "
+    "of to in on at by for with from as about than then so such and or if "
     "be is are was were been being am do does did done has have had having will would can could "
     "shall should may might must which who whom whose what when where while because since also "
     "too very just really quite rather actually currently now today presently still already "
-    "yet again here up out off both each per via s t ve re ll d m let lets via within during "
-    "all every after before between through upon e.g i.e eg ie etc vs please well please"
+    "yet again here up out off both each per via s t ve re ll d m let lets via within "
+    "all every between upon e.g i.e eg ie etc vs please well please"
 )
 """Words without content of their own. Some of them are cues that ``reading`` looks at first."""
 
 LIGHT: Final = _stems(
     "use take make get go run set give say tell see new thing way time lot kind some other "
     "more much many like want need work come keep put look think know one own good great "
-    "able way part number amount value name total about roughly approximately exactly around "
+    "before after over under above below inside outside into onto across along toward towards "
+    "around behind beside near against among able way part number amount value "
+    "name total about roughly approximately exactly "
     "nearly almost file line code project always usually generally normally typically default"
 )
 """Content words too common to show by themselves that two statements share a topic."""
@@ -200,7 +206,7 @@ NEGATORS: Final = _words(
     "isn't aren't wasn't weren't won't wouldn't shouldn't couldn't hasn't haven't hadn't mustn't "
     "needn't ain't dont doesnt isnt arent wont cant unable nowhere nope hardly barely"
 )
-NEGATIVE_VERBS: Final = _stems("stop drop remove discontinue abandon lack cease")
+NEGATIVE_VERBS: Final = _stems("stop remove discontinue abandon cease")
 """Verbs that deny what follows them ("stopped using", "dropped support for")."""
 
 NUMBER_WORDS: Final = {
@@ -285,14 +291,12 @@ OPPOSITES: Final = _rivals(
     start finish
     begin end
     add remove
-    add drop
     create delete
     install uninstall
     encrypt decrypt
     encrypted plaintext unencrypted
     active inactive archived deprecated
     supported deprecated unsupported
-    support drop
     safe unsafe
     valid invalid
     known unknown
@@ -388,6 +392,11 @@ OPPOSITES: Final = _rivals(
     loud quiet
     light dark
     happy sad
+    laugh cry
+    smile frown
+    under above top over
+    away towards toward
+    inside out
     strong weak
     deep shallow
     thick thin

@@ -16,7 +16,8 @@ from keepthread.validators.judges.conflicts import (
     same_type,
     typed,
 )
-from keepthread.validators.judges.reading import TOKENS_MAX, Clause, Reading, read
+from keepthread.validators.judges.reading import Clause, read
+from keepthread.validators.judges.tokens import TOKENS_MAX, Token
 
 PAIRS_MAX: Final = 6
 """How many pairs of clauses of two longer texts are compared: those with most in common."""
@@ -51,13 +52,13 @@ def judge(old: Statement, new: Statement, similarity: float | None = None) -> Ju
     no model is loaded. Takes well under a millisecond for a fact of one sentence; never raises.
     """
     first, second = read(old.text), read(new.text)
-    if not first.clauses or not second.clauses:
+    if not first or not second:
         return Judgement("unrelated", 0.5, False, "nothing to compare")
     whole = _pair(_joined(first), _joined(second), old, new, similarity)
     if _repeats(first, second, whole.both):
         return Judgement("duplicate", 1.0, True, "says the same")
     pairs = [whole]
-    if len(first.clauses) + len(second.clauses) > 2:
+    if len(first) + len(second) > 2:
         best = _nearest_clauses(first, second)
         pairs = [_pair(one, two, old, new, similarity) for one, two in best]
     found = [conflict for pair in pairs if (conflict := find_conflict(pair))]
@@ -92,23 +93,24 @@ def _aliases(subject: str) -> frozenset[frozenset[str]]:
     )
 
 
-def _repeats(first: Reading, second: Reading, both: Alignment) -> bool:
+def _repeats(first: tuple[Clause, ...], second: tuple[Clause, ...], both: Alignment) -> bool:
     """The same words in the same order, denied or retracted alike."""
     if both.left_old or both.left_new or both.reordered or both.flipped or both.finer:
         return False
-    denied = [sum(clause.negated for clause in reading.clauses) % 2 for reading in (first, second)]
+    denied = [sum(clause.negated for clause in reading) % 2 for reading in (first, second)]
     over = [
-        frozenset[str]().union(*(clause.retracted for clause in reading.clauses))
+        frozenset[str]().union(*(clause.retracted for clause in reading))
         for reading in (first, second)
     ]
     return denied[0] == denied[1] and over[0] == over[1]
 
 
-def _nearest_clauses(first: Reading, second: Reading) -> list[tuple[Clause, Clause]]:
-    said = {_said(clause) for clause in first.clauses} & {_said(c) for c in second.clauses}
+def _nearest_clauses(
+    first: tuple[Clause, ...], second: tuple[Clause, ...]
+) -> list[tuple[Clause, Clause]]:
+    said = {_said(clause) for clause in first} & {_said(c) for c in second}
     old, new = (
-        [clause for clause in reading.clauses if _said(clause) not in said]
-        for reading in (first, second)
+        [clause for clause in reading if _said(clause) not in said] for reading in (first, second)
     )
     ranked = sorted(
         ((_overlap(one, two), one, two) for one in old for two in new),
@@ -127,11 +129,11 @@ def _overlap(one: Clause, two: Clause) -> float:
     return shared + len(one.retracted & keys)
 
 
-def _joined(reading: Reading) -> Clause:
-    if len(reading.clauses) == 1:
-        return reading.clauses[0]
-    tokens = tuple(token for clause in reading.clauses for token in clause.tokens)
-    return reading.clauses[0]._replace(tokens=tokens[:TOKENS_MAX])
+def _joined(reading: tuple[Clause, ...]) -> Clause:
+    if len(reading) == 1:
+        return reading[0]
+    tokens = tuple(token for clause in reading for token in clause.tokens)
+    return reading[0]._replace(tokens=tokens[:TOKENS_MAX])
 
 
 def _agreement(pair: Pair) -> Judgement:
@@ -152,12 +154,20 @@ def _agreement(pair: Pair) -> Judgement:
         if both.cover_new >= 0.85 and both.cover_old >= 0.6:
             safe = not adds and both.cover_old >= 0.85 and not both.finer
             return Judgement("duplicate", mean, safe, "says the same")
-        if close >= (0.64 if news else 0.75) and least >= (0.25 if news else 0.35):
+        near = close >= (0.64 if news else 0.75) and least >= (0.25 if news else 0.35)
+        near = near or (pair.similarity or 0.0) >= 0.85
+        if near and not (_named(both.left_old) and _named(both.left_new)):
             alike = not typed(both.left_old + both.left_new) and len(both.exchanged) != 1
             safe = alike and (pair.similarity or 0.0) >= 0.9
             return Judgement("duplicate", close, safe, "says the same in other words")
     if both.cover_old >= 0.7 and both.topic >= TOPIC_MIN:
         return Judgement("refinement", both.cover_old, True, "keeps the statement and adds to it")
-    if close >= 0.45 and (both.topic >= 1.5 or pair.same_subject):
+    topical = 0.3 if pair.personal else 0.45
+    if close >= topical and (both.topic >= 1.5 or pair.same_subject):
         return Judgement("refinement", 0.5, False, "same topic, another side of it")
     return Judgement("unrelated", 1.0 - least, False, "little in common")
+
+
+def _named(tokens: tuple[Token, ...]) -> bool:
+    """Whether a number, version or identifier is among the tokens."""
+    return any(token.kind not in ("word", "name", "date") for token in tokens)
