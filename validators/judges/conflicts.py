@@ -4,6 +4,7 @@ Each rule is a function ``Pair -> Conflict | None``. A conflict is ``sure`` only
 the two clauses says the same of the same subject: a wrong supersession hides a true fact.
 """
 
+from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from keepthread.validators.judges import lexicon
@@ -15,7 +16,7 @@ TOPIC_MIN: Final = 1.0
 """Shared content (in token weights) below which two clauses have no topic in common."""
 COVER_SURE: Final = 0.6
 NEAR_IN_MEANING: Final = 0.58
-SAME_IN_MEANING: Final = 0.87
+SAME_IN_MEANING: Final = 0.9
 
 _SCOPES: Final = frozenset({"always", "never", "often", "sometimes", "rarely"})
 
@@ -49,6 +50,11 @@ class Pair(NamedTuple):
         return not (self.old.past or self.new.past)
 
     @property
+    def synonymous(self) -> bool:
+        """So near in meaning that a plain word exchanged for another is a synonym."""
+        return (self.similarity or 0.0) >= SAME_IN_MEANING
+
+    @property
     def shared_keys(self) -> frozenset[str]:
         return frozenset(t.key for t in self.old.tokens) & {t.key for t in self.new.tokens}
 
@@ -79,10 +85,10 @@ def typed(tokens: tuple[Token, ...]) -> bool:
     return any(token.kind != "word" for token in tokens)
 
 
-def same_type(gap: Gap) -> bool:
-    """Whether one kind of value or name stands on both sides of the gap."""
-    kinds = [{token.kind for token in side} - {"word"} for side in (gap.old, gap.new)]
-    return bool(kinds[0] & kinds[1])
+def same_type(gap: Gap, but: Collection[str] = ("word",)) -> bool:
+    """Whether tokens of one kind, other than ``but``, stand on both sides of the gap."""
+    kinds = {token.kind for token in gap.old} & {token.kind for token in gap.new}
+    return bool(kinds.difference(but))
 
 
 def _retraction(pair: Pair) -> Conflict | None:
@@ -146,7 +152,7 @@ def _scope(pair: Pair) -> Conflict | None:
     scopes = pair.old.scope, pair.new.scope
     if (scopes[0] == "only") == (scopes[1] == "only") or both.negation:
         return None
-    if both.topic < TOPIC_MIN or max(both.cover_old, both.cover_new) < 0.5:
+    if both.topic < TOPIC_MIN or max(both.cover_old, both.cover_new) < 0.4:
         return None
     wider = both.left_new if scopes[0] == "only" else both.left_old
     if "all" not in scopes and not any(token.link in ("and", "or", ",") for token in wider):
@@ -198,7 +204,7 @@ def _measure(pair: Pair) -> Conflict | None:
     part = cover(both.shared, rest)
     if both.topic < TOPIC_MIN and not (pair.same_subject or part >= COVER_SURE):
         return None
-    if part < (0.1 if pair.personal else 0.25):
+    if part < (0.1 if pair.personal or both.topic >= 3.0 else 0.25):
         return None
     elsewhere = _differs_elsewhere(pair, both.values)
     if pair.personal and elsewhere and both.topic < 2.0 and not set(one.near) & set(two.near):
@@ -242,7 +248,7 @@ def _slot(pair: Pair) -> Conflict | None:
     if shared & lexicon.ADDITIVE or _other_predicate(pair):
         return None
     functional = _functional(pair, gap)
-    named = same_type(gap) or _contrasted(both, gap)
+    named = same_type(gap, {"word", "number"}) or _contrasted(both, gap)
     longest = max(len(gap.old), len(gap.new))
     weights = [sum(token.weight for token in side) for side in gap[:2]]
     extra = max(0.0, sum(both.alone) - sum(weights))
@@ -254,7 +260,7 @@ def _slot(pair: Pair) -> Conflict | None:
         return None
     if part < (0.7 if not (named or functional) else 0.5 if both.topic else 0.3):
         return None
-    if not (named or functional) and (pair.similarity or 0.0) >= SAME_IN_MEANING:
+    if not (named or functional) and pair.synonymous:
         return None  # two plain words in one place, and the sentences mean the same: synonyms
     sure = part >= 0.75 and (functional or pair.same_subject) and extra <= 0.5 and pair.current
     sure = sure and not pair.both.contrasts and (named or longest == 1)

@@ -8,7 +8,7 @@ of the other.
 from typing import Final, NamedTuple
 
 from keepthread.validators.judges import lexicon
-from keepthread.validators.judges.alignment import Alignment, align
+from keepthread.validators.judges.alignment import Alignment, Gap, align
 from keepthread.validators.judges.conflicts import (
     TOPIC_MIN,
     Pair,
@@ -17,7 +17,7 @@ from keepthread.validators.judges.conflicts import (
     typed,
 )
 from keepthread.validators.judges.reading import Clause, read
-from keepthread.validators.judges.tokens import TOKENS_MAX, Token
+from keepthread.validators.judges.tokens import TOKENS_MAX
 
 PAIRS_MAX: Final = 6
 """How many pairs of clauses of two longer texts are compared: those with most in common."""
@@ -143,11 +143,11 @@ def _agreement(pair: Pair) -> Judgement:
     close = pair.similarity if pair.similarity is not None else 0.1 + 0.85 * mean
     least = min(both.cover_old, both.cover_new)
     opposed = bool(both.contrasts or both.values or both.opposites or both.negation)
-    corrected = len(both.exchanged) == 1 and (same_type(both.exchanged[0]) or close < 0.85)
+    corrected = len(both.exchanged) == 1 and (same_type(both.exchanged[0]) or not pair.synonymous)
     news = min(len(pair.old.tokens), len(pair.new.tokens)) >= 8 and not pair.personal
     adds = both.new_only >= 1.0 or (both.new_only > 0.6 and typed(both.left_new))
     adds = (adds or both.finer > 0) and both.finer >= 0
-    reworded = len(both.exchanged) > 1 and close >= 0.85
+    reworded = close >= 0.85 and (len(both.exchanged) > 1 or both.reordered > 1)
     if both.cover_old >= 0.85 and adds and not reworded:
         return Judgement("refinement", both.cover_old, True, "keeps the statement and adds to it")
     if not opposed and not corrected:
@@ -156,7 +156,8 @@ def _agreement(pair: Pair) -> Judgement:
             return Judgement("duplicate", mean, safe, "says the same")
         near = close >= (0.64 if news else 0.75) and least >= (0.25 if news else 0.35)
         near = near or (pair.similarity or 0.0) >= 0.85
-        if near and not (_named(both.left_old) and _named(both.left_new)):
+        plain = {"word", "date", "name"} if news else {"word", "date"}
+        if near and not same_type(Gap(both.left_old, both.left_new, 0, 0), plain):
             alike = not typed(both.left_old + both.left_new) and len(both.exchanged) != 1
             safe = alike and (pair.similarity or 0.0) >= 0.9
             return Judgement("duplicate", close, safe, "says the same in other words")
@@ -166,8 +167,3 @@ def _agreement(pair: Pair) -> Judgement:
     if close >= topical and (both.topic >= 1.5 or pair.same_subject):
         return Judgement("refinement", 0.5, False, "same topic, another side of it")
     return Judgement("unrelated", 1.0 - least, False, "little in common")
-
-
-def _named(tokens: tuple[Token, ...]) -> bool:
-    """Whether a number, version or identifier is among the tokens."""
-    return any(token.kind not in ("word", "name", "date") for token in tokens)

@@ -38,6 +38,9 @@ _TURNED: Final = frozenset("turned turn switched switch turns switches goes went
 _STATE_FOLLOWERS: Final = frozenset(", . ; ) by in for at since until again now and but".split())
 
 
+_ANY_NOUN: Final = frozenset("new tim cod on ones them more".split())
+
+
 class Token(NamedTuple):
     """One content word. Two tokens with one ``key`` mean the same.
 
@@ -177,6 +180,10 @@ def _number(word: Word, following: Word | None) -> tuple[Token, int] | None:
         return _measure(hours * 3600 + minutes * 60 + seconds, "time"), 1
     match = _NUMBER.match(low)
     if not match:
+        count, dash, unit = low.partition("-")
+        unit = unit.removesuffix("-old")
+        if dash and count.isdigit() and unit in lexicon.UNITS:
+            return _measured(float(count), "", unit, None)  # 34-year-old, 30-minute
         return None
     if "." in match[2] and not match[3] and not match[1].strip("~"):
         units = (lexicon.UNITS, lexicon.MAGNITUDES, lexicon.MONEY)
@@ -272,9 +279,13 @@ def _measured(
 def _near(words: list[Word], start: int, stop: int) -> tuple[str, ...]:
     """Keys of what a number counts: nouns after it, or the ones before ("port 80", "of them")."""
     keys = _nouns(words[stop : stop + 4])
+    if stop < len(words) and has_content(words[stop]) and not is_code(words[stop]):
+        keys.insert(
+            0, lexicon.key(words[stop].low)
+        )  # what is counted, also if it looks like a verb
     if not keys or (stop < len(words) and words[stop].low in lexicon.STOP):
         keys += _nouns(words[max(0, start - 5) : start][::-1], through=True)[: 1 if keys else 3]
-    return tuple(dict.fromkeys(keys))[:4]
+    return tuple(key for key in dict.fromkeys(keys) if key not in _ANY_NOUN)[:4]
 
 
 def _nouns(words: list[Word], through: bool = False) -> list[str]:
@@ -286,7 +297,7 @@ def _nouns(words: list[Word], through: bool = False) -> list[str]:
             break
         if not skipped and has_content(word) and not lexicon.is_finite(low, "", ""):
             keys.append(lexicon.key(low))
-    return [key for key in keys if key not in ("new", "tim", "cod") and not key[:1].isdigit()]
+    return [key for key in keys if not key[:1].isdigit()]
 
 
 def _link(words: list[Word], place: int) -> str:
