@@ -69,7 +69,12 @@ class Conflict(NamedTuple):
 
 def find_conflict(pair: Pair) -> Conflict | None:
     """The first rule that finds a conflict, or None."""
-    for rule in (_retraction, _polarity, _scope, _measure, _attribute, _slot, _framed, _roles):
+    for rule in (_retraction, _polarity, _scope):
+        if conflict := rule(pair):
+            return conflict
+    if pair.both.negation:
+        return None  # denied of something else
+    for rule in (_measure, _attribute, _slot, _framed, _roles):
         if conflict := rule(pair):
             return conflict
     return None
@@ -124,7 +129,9 @@ def _polarity(pair: Pair) -> Conflict | None:
     if both.topic < TOPIC_MIN and not (pair.same_subject or least >= COVER_SURE):
         return None
     if negation:
-        near = pair.similarity is not None and pair.similarity >= NEAR_IN_MEANING
+        near = (pair.similarity or 0.0) >= NEAR_IN_MEANING
+        if not (pair.episodic or (pair.similarity or 0.0) >= 0.7) and _other_object(pair):
+            return None
         if least < 0.45 and not (both.topic >= 1.5 and (most >= 0.7 or near)):
             return None
         why = "negation differs"
@@ -135,6 +142,15 @@ def _polarity(pair: Pair) -> Conflict | None:
         why = f"{one.text.lower()} became {two.text.lower()}"
     sure = least >= 0.7 and pair.current and not _differs_elsewhere(pair, both.opposites)
     return Conflict(0.5 + least / 2, sure, why)
+
+
+def _other_object(pair: Pair) -> bool:
+    """The predicates speak of two things ("handles comments", "does not handle macros")."""
+    return any(
+        not _in_subject(pair, gap)
+        and all(any(token.weight > 0.5 for token in side) for side in gap[:2])
+        for gap in pair.both.exchanged
+    )
 
 
 def _differs_elsewhere(pair: Pair, known: tuple[tuple[Token, Token], ...]) -> bool:
@@ -184,7 +200,9 @@ def _different_things(pair: Pair, known: tuple[tuple[Token, Token], ...] = ()) -
 
 def _one_holder(pair: Pair) -> bool:
     """The shared predicate holds of one subject at a time ("owns billing", "is the default")."""
-    return any(
+    if len(pair.both.exchanged) > 1:
+        return False
+    return (pair.old.definite and pair.new.definite) or any(
         token.key in lexicon.INVERSE_FUNCTIONAL and token.key in {t.key for t in pair.new.tokens}
         for token in pair.old.tokens[pair.old.subject :]
     )
@@ -230,9 +248,10 @@ def _attribute(pair: Pair) -> Conflict | None:
     if not left[0] or not left[1] or max(map(len, left)) > 4:
         return None
     kinds = [{token.kind for token in side} for side in left]
-    if not kinds[0] & kinds[1] or _other_predicate(pair):
+    if not (kinds[0] & kinds[1] or "code" in kinds[0] | kinds[1]) or _other_predicate(pair):
         return None
-    single = kinds[0] == kinds[1] and len(kinds[0]) == 1 and kinds[0] != {"word"}
+    bare = all(not clause.verb and len(clause.tokens) <= 4 for clause in (pair.old, pair.new))
+    single = kinds[0] == kinds[1] and len(kinds[0]) == 1 and (bare or kinds[0] != {"word"})
     why = f"same subject, {_phrase(left[0])} became {_phrase(left[1])}"
     return Conflict(0.85 if single else 0.6, single and pair.current, why)
 
@@ -247,12 +266,16 @@ def _slot(pair: Pair) -> Conflict | None:
         return None
     if shared & lexicon.ADDITIVE or _other_predicate(pair):
         return None
+    if "prefer" in shared and not typed(gap.old + gap.new):
+        return None  # two tastes, unless they are opposite
     functional = _functional(pair, gap)
-    named = same_type(gap, {"word", "number"}) or _contrasted(both, gap)
+    named = same_type(gap, {"word", "number"}) or _contrasted(pair, gap)
     longest = max(len(gap.old), len(gap.new))
     weights = [sum(token.weight for token in side) for side in gap[:2]]
     extra = max(0.0, sum(both.alone) - sum(weights))
     tight = extra == 0 and len(pair.old.tokens) <= 8
+    if not (named or functional) and _counted(gap):
+        return None
     if longest > (4 if named or functional else 2 if tight else 1) or _two_slots(gap):
         return None
     part = cover(both.shared, extra + max(0.0, max(weights) - 1.5) / 3)
@@ -262,7 +285,7 @@ def _slot(pair: Pair) -> Conflict | None:
         return None
     if not (named or functional) and pair.synonymous:
         return None  # two plain words in one place, and the sentences mean the same: synonyms
-    sure = part >= 0.75 and (functional or pair.same_subject) and extra <= 0.5 and pair.current
+    sure = part >= 0.75 and (functional or pair.attribute) and extra <= 0.5 and pair.current
     sure = sure and not pair.both.contrasts and (named or longest == 1)
     return Conflict(0.4 + 0.5 * part, sure, f"{_phrase(gap.old)} became {_phrase(gap.new)}")
 
@@ -277,7 +300,15 @@ def _only_gap(both: Alignment) -> Gap | None:
     return gap if same_type(gap) or len(gap.old) == len(gap.new) == 1 else None
 
 
-def _contrasted(both: Alignment, gap: Gap) -> bool:
+def _counted(gap: Gap) -> bool:
+    return all(any(token.kind in ("number", "version") for token in side) for side in gap[:2])
+
+
+def _contrasted(pair: Pair, gap: Gap) -> bool:
+    """Two qualifiers of one kind in the gap ("on Tuesdays", "in the morning")."""
+    if not pair.personal and (len(gap.old) > 1 or len(gap.new) > 1):
+        return False
+    both = pair.both
     return any(one in gap.old and two in gap.new for one, two in both.contrasts)
 
 

@@ -189,7 +189,8 @@ LIGHT: Final = _stems(
 """Content words too common to show by themselves that two statements share a topic."""
 
 ADDITIVE: Final = _stems(
-    "support include contain import handle accept export depend list mention cover read parse"
+    "support include contain import handle accept export depend list mention cover read parse "
+    "like love enjoy want"
 )
 """Verbs with many objects at a time: another object adds, it does not replace."""
 PERSONAL_FUNCTIONAL: Final = _stems("live work drive study weigh major")
@@ -349,6 +350,7 @@ OPPOSITES: Final = _rivals(
     always never sometimes rarely
     often rarely never
     skipped run pass
+    return raise
     lock unlock
     locked unlocked
     free paid
@@ -475,7 +477,7 @@ COMPOUND_PARTS: Final = _words(
 
 INVERSE_FUNCTIONAL: Final = _stems(
     "own maintain manage lead handle review host serve approve assigned responsible administer "
-    "oversee head chair latest default current primary main min max"
+    "oversee head chair"
 )
 """Predicates that one subject has at a time ("X owns billing", "X is the default branch")."""
 
@@ -490,7 +492,7 @@ CLEAR_VERBS: Final = _words(
     "fetch push wear eat see hear say tell give hold mean allow deny accept reject enable "
     "disable handle provide ensure manage maintain receive send write read apply remain stay sit "
     "resolve replace join add clean delete create install configure render trigger convert "
-    "insert publish subscribe consume restart"
+    "insert publish subscribe consume restart arrive depart appear happen occur"
 )
 """Base forms that are verbs wherever they follow a noun."""
 NOUN_VERBS: Final = _words(

@@ -78,7 +78,7 @@ def _pair(
         new=two,
         both=align(one, two),
         same_subject=same,
-        other_subject=bool(names[0] and names[1]) and not words[0] & words[1],
+        other_subject=bool(words[0] - words[1] and words[1] - words[0]) and not same,
         attribute=same and any(name & lexicon.FUNCTIONAL for name in names[0] & names[1]),
         similarity=similarity,
     )
@@ -146,13 +146,14 @@ def _agreement(pair: Pair) -> Judgement:
     corrected = len(both.exchanged) == 1 and (same_type(both.exchanged[0]) or not pair.synonymous)
     news = min(len(pair.old.tokens), len(pair.new.tokens)) >= 8 and not pair.personal
     adds = both.new_only >= 1.0 or (both.new_only > 0.6 and typed(both.left_new))
+    adds = adds or (not news and any(t.link in ("and", "or", ",") for t in both.left_new))
     adds = (adds or both.finer > 0) and both.finer >= 0
     reworded = close >= 0.85 and (len(both.exchanged) > 1 or both.reordered > 1)
     if both.cover_old >= 0.85 and adds and not reworded:
         return Judgement("refinement", both.cover_old, True, "keeps the statement and adds to it")
     if not opposed and not corrected:
         if both.cover_new >= 0.85 and both.cover_old >= 0.6:
-            safe = not adds and both.cover_old >= 0.85 and not both.finer
+            safe = both.new_only < 0.5 and both.cover_old >= 0.85 and not both.finer
             return Judgement("duplicate", mean, safe, "says the same")
         near = close >= (0.64 if news else 0.75) and least >= (0.25 if news else 0.35)
         near = near or (pair.similarity or 0.0) >= 0.85

@@ -55,6 +55,9 @@ _INDEFINITE: Final = frozenset(
 _NOT_NEGATING: Final = frozenset(
     {("not", "only"), ("no", "later"), ("no", "more"), ("not", "just")}
 )
+_DEFINITE: Final = frozenset(
+    (being, article) for being in ("is", "are") for article in ("the", "our", "my", "his", "her")
+)
 _WIDE: Final = frozenset("all any anyone everyone every anybody".split())
 
 
@@ -66,7 +69,8 @@ class Clause(NamedTuple):
     the clause itself declares to be over. ``denied`` are the content words right after its
     negations, ``denials`` its verbs that deny ("stopped", "dropped support"). ``episodic``:
     something is going on with anyone of a kind; ``personal``: about the speaker, ``possessive``:
-    its subject is something of the speaker's. ``scope`` is "only", "all" or "".
+    its subject is something of the speaker's. ``definite``: "... is the ...". ``scope`` is
+    "only", "all" or "".
     """
 
     tokens: tuple[Token, ...]
@@ -79,6 +83,7 @@ class Clause(NamedTuple):
     episodic: bool = False
     personal: bool = False
     possessive: bool = False
+    definite: bool = False
     subject: int = 0
     verb: str = ""
     scope: str = ""
@@ -127,6 +132,7 @@ def _clause(text: str) -> Clause:
         episodic=bool(lows) and _is_episodic(lows),
         personal=bool(_FIRST_PERSON & set(lows)),
         possessive=bool(lows) and lows[0] in ("my", "our"),
+        definite=any(pair in _DEFINITE for pair in zip(lows, lows[1:], strict=False)),
         subject=subject,
         verb=_verb(tokens, subject),
         scope="only" if "only" in lows else "all" if _WIDE & set(lows) else "",
@@ -253,7 +259,11 @@ def _looks_like_verb(words: list[Word], place: int) -> bool:
     if word.endswith("ed"):
         return True
     more = place + 1 < len(words)
-    return more and word.endswith("s") and word[-2:] not in ("ss", "us") and before[-1:] != "s"
+    return more and word.endswith("s") and _is_plural(word) and not _is_plural(before)
+
+
+def _is_plural(word: str) -> bool:
+    return word.endswith("s") and word[-2:] not in ("ss", "us", "is")
 
 
 def _verb(tokens: list[Token], subject: int) -> str:

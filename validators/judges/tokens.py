@@ -30,6 +30,7 @@ _AT_LEAST: Final = {">=": "atleast", "<=": "atmost"}
 _ROUGH: Final = frozenset("about around roughly approximately nearly almost circa".split())
 _LINKS: Final = frozenset("and or , & for in on at by with from to of as via over per".split())
 _ARTICLES: Final = frozenset("the a an its my our their".split())
+_CONSTANTS: Final = frozenset({"None", "True", "False", "NULL", "null", "nil"})
 _PERIODS: Final = {"night": "day", "morning": "day"} | {
     period: period for period in ("second", "minute", "hour", "day", "week", "month", "year")
 }
@@ -62,7 +63,7 @@ class Token(NamedTuple):
 
 
 class Word(NamedTuple):
-    """A word or separator as written, in lower case, and whether it stood in backticks."""
+    """A word or separator as written, in lower case, and whether it was quoted as code."""
 
     text: str
     low: str
@@ -80,7 +81,8 @@ def split_words(text: str) -> list[Word]:
         for chunk in piece.split():
             word = chunk if is_separator(chunk) else _bare(chunk)
             if word:
-                found.append(Word(word, word.lower(), quoted))
+                code = quoted or (bool(found) and word in _CONSTANTS)
+                found.append(Word(word, word.lower(), code))
             if chunk.endswith(":") and word != ":" and len(chunk) > 1:
                 found.append(Word(":", ":", False))
     return found[: 3 * TOKENS_MAX]
@@ -118,7 +120,7 @@ def read_tokens(words: list[Word]) -> list[tuple[int, Token]]:
         elif word.low in _AT_LEAST:
             tokens.append((place, Token(word.low, _AT_LEAST[word.low], "word", 0.3)))
         elif not (word.low in _TURNED and following and following.low in ("on", "off")) and (
-            has_content(word) or _is_state(words, place)
+            has_content(word) or _is_state(words, place) or (place and _is_label(word))
         ):
             token = read_token(word, opening=place == 0)
             tokens.append((place, token._replace(link=_link(words, place))))
@@ -261,7 +263,7 @@ def _measured(
             value, taken = value * lexicon.MAGNITUDES[following.low], 2
         else:
             unit = following.low.lstrip("-")
-    if unit in lexicon.UNITS and not (unit in ("m", "d", "s", "h") and not suffix):
+    if unit in lexicon.UNITS and not (unit in ("m", "d") and not suffix):
         dimension, factor = lexicon.UNITS[unit]
         value, taken = value * factor, taken + (not suffix)
     elif unit in lexicon.MONEY:
@@ -298,6 +300,11 @@ def _nouns(words: list[Word], through: bool = False) -> list[str]:
         if not skipped and has_content(word) and not lexicon.is_finite(low, "", ""):
             keys.append(lexicon.key(low))
     return [key for key in keys if not key[:1].isdigit()]
+
+
+def _is_label(word: Word) -> bool:
+    """ "US", "team A": upper case, though the word in lower case says nothing."""
+    return word.text.isupper() and word.text.isalpha() and word.low != "i"
 
 
 def _link(words: list[Word], place: int) -> str:
