@@ -159,8 +159,8 @@ def _agreement(pair: Pair) -> Judgement:
         near = near or (pair.similarity or 0.0) >= 0.85
         plain = {"word", "date", "name"} if news else {"word", "date"}
         if near and not same_type(Gap(both.left_old, both.left_new, 0, 0), plain):
-            alike = not typed(both.left_old + both.left_new) and len(both.exchanged) != 1
-            safe = alike and (pair.similarity or 0.0) >= 0.9
+            alike = not (typed(both.left_old + both.left_new) or both.exchanged or adds)
+            safe = alike and (pair.similarity or 0.0) >= 0.9 and least >= 0.6
             return Judgement("duplicate", close, safe, "says the same in other words")
     if both.cover_old >= 0.7 and both.topic >= TOPIC_MIN:
         return Judgement("refinement", both.cover_old, True, "keeps the statement and adds to it")
