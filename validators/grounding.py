@@ -9,10 +9,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
+from keepthread.validators.absence import judge_absence
 from keepthread.validators.bindings import commit_agrees, is_assigned, other_value
+from keepthread.validators.counting import counts_of
 from keepthread.validators.evidence import Evidence, Passage
 from keepthread.validators.locating import Hit, locate, locate_joined
-from keepthread.validators.outcomes import Outcome, counts_of, judge_absence, judge_outcome
+from keepthread.validators.outcomes import OUTCOME_STEMS, Outcome, judge_outcome
 from keepthread.validators.passages import (
     PASSAGES_MAX,
     Window,
@@ -47,12 +49,19 @@ Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 _ANCHORS_MAX: Final = 24
 _LOST_WORD: Final = 0.8  # what a word that does not occur weighs against a claim
 _SAME_MEANING: Final = 0.77  # the share of words that makes a passage say the same
+_AGREED: Final = 2.0  # what an outcome, an empty search or an order tells that agrees
+_SOME_WORDS: Final = 0.3  # the least share of words before embeddings are asked
+_CLOSE: Final = 0.6  # cosine (all-MiniLM-L6-v2) from which a passage speaks of the claim
+_NEARLY: Final = 1.0  # points that closeness in meaning may make up for
 _LOST_CODE: Final = 1.5  # what a code-like name that does not occur weighs, in words
 _LOCAL: Final = 0.4  # how much it counts that the words stand together
 _ENOUGH: Final = 1.1
 _NEXT_NAME: Final = 0.3  # names come in company: each after the first tells less
 _SPECIFICITY: Final = {"quoted": 3.0, "code": 2.0, "path": 2.0, "url": 3.0, "hash": 3.0,
                        "date": 2.0, "version": 2.0, "number": 0.5}  # fmt: skip
+_TELLS_OF_QUESTION: Final = re.compile(
+    r"(?i)\b(?:ask(?:s|ed)?|wonders?|wondered) (?:if|whether|how|what|why|when)\b"
+)
 _RAN: Final = re.compile(
     r"(?i)\b(?:ran|(?:was|were|been) (?:run|executed|invoked|called|searched)|searched|executed)\b"
 )
@@ -86,14 +95,12 @@ def ground(
     usable = [e for e in evidence if e.kind != "message" or e.role == "user"]
     if not usable:
         return Grounding(False, why="messages of the assistant or of the client are no evidence")
-    asks = bool(
-        re.search(
-            r"(?i)\b(?:ask(?:s|ed)?|wonders?|wondered) (?:if|whether|how|what|why|when)\b", claim
-        )
-    )
+    asks = _TELLS_OF_QUESTION.search(claim) is not None
     sources = [Source(e, keep_questions=asks) for e in usable]
     parsed = parse_claim(claim)
     refused, agreed = _judge_statements(parsed, sources)
+    if agreed:
+        parsed = _without_what_agrees(parsed)
     found = _find_all(parsed, sources, agreed)
     windows = best_windows(parsed, sources, found.hits)
     nearest = tuple(w.passage for w in windows[:3])
@@ -106,7 +113,7 @@ def ground(
         agreed = Outcome("agrees")
     if not found.in_output and not agreed:
         return Grounding(False, missing=(claim,), why=_why_nothing(sources), nearest=nearest)
-    if not agreed and not _about_it(parsed, found, windows, similarity):
+    if not _about_it(parsed, found, windows, similarity, agreed):
         return Grounding(False, missing=_unmatched(parsed, sources), nearest=nearest,
                          why="the cited entries do not speak of this")  # fmt: skip
     against = _contrary(parsed, windows[:8], sources) if windows and not agreed else ""
@@ -138,6 +145,12 @@ def _judge_statements(
     return None, agreed
 
 
+def _without_what_agrees(claim: Claim) -> Claim:
+    """The claim without the words that an outcome, or the absence of a thing, accounts for."""
+    words = (w for w in claim.words if w not in OUTCOME_STEMS and w not in claim.negated)
+    return claim._replace(words=tuple(words))
+
+
 def _contrary(claim: Claim, windows: Sequence[Window], sources: Sequence[Source]) -> str:
     prose = {s.evidence.entry for s in sources if s.evidence.kind == "message"}
     return judge_polarity(claim, [w.text for w in windows], prose=windows[0].passage.entry in prose)
@@ -167,7 +180,9 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
                 in_output, strength = True, strength + 0.5 + 2.0 * sources[counted].searches
                 hits.append(Hit(counted, 0, 1))
     named = _find_names(claim, sources)
-    if named is None:
+    if named is None and agreed:
+        named = {}
+    elif named is None:
         missing += [name for name in claim.names if name.lower() not in claim.negated][:3]
         named = {}
     telling: list[float] = []
@@ -243,23 +258,27 @@ def _about_it(
     found: _Found,
     windows: Sequence[Window],
     similarity: Similarity | None,
+    agreed: Outcome | None,
 ) -> bool:
     """Whether the entries speak of what the claim speaks of.
 
-    What is telling (values, names) must outweigh the words that do not occur.
+    What is telling (values, names, an outcome) must outweigh the words that do not occur.
     """
-    if found.strength == 0:
+    strength = found.strength + (_AGREED if agreed else 0.0)
+    if strength == 0:
         return _means_it(claim, windows, similarity)
     total = len(topic_words(claim))
     local = max([w.covered for w in windows[:8]], default=0.0) * total
     words = found.words + _LOCAL * (local - found.words)
     against = total - words + found.lost_names
-    if found.strength + 0.5 * words >= _ENOUGH + _LOST_WORD * against:
-        return True
+    short = _ENOUGH + _LOST_WORD * against - strength - 0.5 * words
+    return short <= 0 or (short <= _NEARLY and _is_close(claim, windows, similarity))
+
+
+def _is_close(claim: Claim, windows: Sequence[Window], similarity: Similarity | None) -> bool:
     if similarity is None or not windows:
         return False
-    texts = [w.text for w in windows[:PASSAGES_MAX]]
-    return max(similarity(claim.text, texts)) >= 0.4
+    return max(similarity(claim.text, [w.text for w in windows[:PASSAGES_MAX]])) >= _CLOSE
 
 
 def _means_it(claim: Claim, windows: Sequence[Window], similarity: Similarity | None) -> bool:
@@ -271,9 +290,7 @@ def _means_it(claim: Claim, windows: Sequence[Window], similarity: Similarity | 
         return False
     if best.covered >= _SAME_MEANING:
         return True
-    if similarity is None or best.covered < 0.3:
-        return False
-    return max(similarity(claim.text, [w.text for w in windows[:PASSAGES_MAX]])) >= 0.55
+    return best.covered >= _SOME_WORDS and _is_close(claim, windows, similarity)
 
 
 def _unmatched(claim: Claim, sources: Sequence[Source]) -> tuple[str, ...]:

@@ -1,0 +1,71 @@
+"""Claims that something is not there: an empty search, a whole file without it, a denial."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from keepthread.validators.outcomes import SILENT, Outcome
+from keepthread.validators.sources import Source
+from keepthread.validators.values import Claim
+from keepthread.validators.vocabulary import is_generic, stem
+
+_EMPTY: Final = re.compile(
+    r"(?i)^\W*(?:no (?:matches|results|files|match|occurrences|output|such)\b.*"
+    r"|(?:found )?0 \w+.*|\(?(?:no|empty) (?:output|result)s?\)?|none|null|nothing found.*"
+    r"|exit code:? ?1|your command ran successfully and did not produce any output)?\W*$"
+)
+_DENIAL: Final = re.compile(
+    r"(?i)\bno \w+|not\b|n't\b|missing|could not|undefined|unknown|unresolved|404|\bnone\b"
+    r"|without|never|lacks|\bnull\b"
+)
+
+
+def judge_absence(claim: Claim, sources: Sequence[Source]) -> Outcome:
+    """ "No module imports X": an empty search for X, or a whole file that does not have it."""
+    denied = [name for name in claim.negated if len(name) > 2] + [
+        v.text.lower() for v in claim.values if v.negated and v.kind != "number"
+    ]
+    if not denied:
+        return SILENT
+    paths = [v.text.lower() for v in claim.values if v.kind == "path" and not v.negated]
+    specific = [word for word in denied if not is_generic(stem(word))] or denied
+    unproven = SILENT
+    for n, source in enumerate(sources):
+        agreed = Outcome("agrees", "", n, 0, len(source.text))
+        if not source.searches:
+            if _is_whole_file_without(specific, paths, source):
+                return agreed
+            continue
+        asked = [word for word in specific if _stands(word, source, in_args=True)]
+        empty = bool(_EMPTY.match(source.text.strip()))
+        if 2 * len(asked) < len(specific):
+            if empty or not any(_stands(word, source, in_args=False) for word in specific):
+                unproven = Outcome("unproven", "the cited search did not look for that", n)
+            continue
+        if empty or (paths and not any(_speaks_of(path, source) for path in paths)):
+            return agreed
+        shown = any(_stands(word, source, in_args=False) for word in asked)
+        if shown and not _DENIAL.search(source.low[:2000]):
+            lines = sum(bool(line.strip()) for line in source.text.splitlines())
+            plural = "s" * (lines != 1)
+            return Outcome("contradicts", f"the cited search found {lines} line{plural}", n)
+    return unproven
+
+
+def _is_whole_file_without(denied: Sequence[str], paths: Sequence[str], source: Source) -> bool:
+    """Whether a call read the file that the claim names, and it lacks what the claim denies."""
+    if source.evidence.truncated or source.writes or not source.text.strip():
+        return False
+    return any(source.find(path, in_args=True) for path in paths) and not any(
+        _stands(word, source, in_args=False) for word in denied
+    )
+
+
+def _speaks_of(path: str, source: Source) -> bool:
+    base = path.rstrip("/").rsplit("/", 1)[-1]
+    return bool(source.find(base)) or bool(source.find(base, in_args=True))
+
+
+def _stands(word: str, source: Source, *, in_args: bool) -> bool:
+    found = source.find(word, in_args=in_args)
+    return bool(found) or source.find_word(stem(word), in_args=in_args) >= 0
