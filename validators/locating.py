@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from keepthread.validators.quantities import measured, unit_agrees
 from keepthread.validators.sources import Source
-from keepthread.validators.values import NUMBER_WORDS, UNITS, Value
+from keepthread.validators.values import NUMBER_WORDS, Value
 
 
 class Hit(NamedTuple):
@@ -22,25 +23,7 @@ class Hit(NamedTuple):
     in_args: bool = False
 
 
-_TIME_KEY: Final = re.compile(
-    r"(?i)time|ttl|interval|delay|limit|wait|expir|max_?age|duration|period|grace|backoff|elapsed"
-    r"|deadline|sleep|second|minute|hour|lifetime|poll|refresh|retention|real|took|age"
-)
-_KEY_UNIT: Final = (
-    (re.compile(r"(?i)(?:_|\b)(?:ms|millis\w*|milliseconds?)\b|Ms\b|Millis"), 1e-3),
-    (re.compile(r"(?i)sec(?:ond)?s?\b"), 1.0),
-    (re.compile(r"(?i)min(?:ute)?s?\b"), 60.0),
-    (re.compile(r"(?i)hours?\b"), 3600.0),
-    (re.compile(r"(?i)days?\b"), 86400.0),
-)
-_COMPOSITE: Final = re.compile(
-    r"(?<![\w.])(?:(\d+)h(?:ours?|rs?)?\s?)?(?:(\d+)m(?:in(?:utes?|s)?)?\s?)?(\d+(?:\.\d+)?)s(?:ec\w*)?(?!\w)"
-)
-_CLOCK: Final = re.compile(r"(?<![\d:.])(?:(\d{1,2}):)?(\d{1,2}):(\d\d(?:\.\d+)?)(?![\d:])")
-_QUANTITY: Final = re.compile(
-    r"(?<![\w.])-?(\d+(?:[,_]\d{3})*(?:\.\d+)?)(?![\d.]*\.\d)\s?([a-zA-Zµ%]+)?"
-)
-_QUANTITIES_MAX: Final = 6000
+_HITS_MAX: Final = 64
 _WORD_OF: Final = {number: word for word, number in NUMBER_WORDS.items()}
 
 
@@ -75,7 +58,8 @@ def _find_text(value: Value, source: Source) -> Iterator[Span]:
     if found:
         return
     pattern = _wrapped(needle)
-    if pattern:
+    longest = max(re.findall(r"\w+", needle), key=len, default="")
+    if pattern and (longest in source.low or longest in source.args_low):
         for text, in_args in ((source.low, False), (source.args_low, True)):
             for match in pattern.finditer(text):
                 found = True
@@ -109,7 +93,7 @@ _TARGET: Final = re.compile(r"(?:(make|just|task)|(?:npm|yarn|pnpm|bun)(?: run)?
 
 
 def _find_target(command: str, source: Source) -> Iterator[Span]:
-    """``make lint`` in a Makefile and ``npm run lint`` in a package.json: where they are defined."""
+    """``make lint`` in a Makefile, ``npm run lint`` in a package.json: where it is defined."""
     match = _TARGET.fullmatch(command)
     if not match:
         return
@@ -220,13 +204,15 @@ def _find_version(value: Value, source: Source) -> Iterator[Span]:
 
 
 def _find_digits(digits: str, source: Source, *, version: bool) -> Iterator[Span]:
+    pattern = re.compile(re.escape(digits) + r"(?![\d_])")
     for low, in_args in ((source.low, False), (source.args_low, True)):
-        at, hits = low.find(digits), 0
-        while at >= 0 and hits < 64:
-            if _whole_number(low, at, at + len(digits), version=version):
+        hits = 0
+        for match in pattern.finditer(low):
+            if _whole_number(low, match.start(), match.end(), version=version):
                 hits += 1
-                yield at, at + len(digits), in_args
-            at = low.find(digits, at + 1)
+                yield match.start(), match.end(), in_args
+            if hits >= _HITS_MAX:
+                break
 
 
 def _whole_number(low: str, start: int, stop: int, *, version: bool) -> bool:
@@ -258,7 +244,9 @@ def _find_number(value: Value, source: Source) -> Iterator[Span]:
     shown = re.sub(r"[,_ ]", "", value.text)
     if not re.fullmatch(r"-?\d+(?:\.\d+)?", shown):
         shown = f"{number / value.scale:g}"
-    spellings = {shown, f"{int(float(shown)):,}" if float(shown).is_integer() else shown}
+    spellings = {shown}
+    if shown.lstrip("-").isdigit():
+        spellings |= {f"{int(shown):,}", f"{int(shown):_}"}
     word = _WORD_OF.get(int(number / value.scale)) if float(shown).is_integer() else None
     spans = [span for text in spellings for span in _find_digits(text, source, version=False)]
     if word:
@@ -266,32 +254,17 @@ def _find_number(value: Value, source: Source) -> Iterator[Span]:
     fitting = [
         span
         for span in spans
-        if _unit_agrees(value, source, span)
+        if unit_agrees(value, source.args_low if span[2] else source.low, span[0], span[1])
         and (value.of_line or span[2] or not _in_gutter(source, span[0], span[1]))
     ]
     yield from fitting
     if not fitting and value.before and shown.isdigit():
         # "Postgres 15" is said of postgres:15.4
-        named = re.compile(rf"(?<![a-z]){re.escape(value.before)}[\W_v]{{0,4}}{shown}(?=\.\d)")
+        named = re.compile(rf"{re.escape(value.before)}[\W_v]{{0,4}}{shown}(?=\.\d)")
         fitting = [(*m.span(), False) for m in named.finditer(source.low)]
         yield from fitting
     if not fitting and (value.unit or value.about):
-        yield from _measured(value, source)
-
-
-def _unit_agrees(value: Value, source: Source, span: Span) -> bool:
-    """Whether the number found has the claimed unit, or none where its line may imply it."""
-    if not value.unit:
-        return True
-    low = source.args_low if span[2] else source.low
-    after = re.match(r"[\s*-]{0,3}(?:time\.)?([a-zµ%]+)", low[span[1] : span[1] + 24])
-    unit = UNITS.get(after.group(1)) if after else None
-    if unit:
-        return unit == (value.unit, value.scale)
-    line = _line(low, span[0], span[1])
-    if value.unit == "s":
-        return _key_scale(line) in (None, value.scale) and bool(_TIME_KEY.search(line))
-    return value.unit == "B"
+        yield from ((start, stop, False) for start, stop in measured(value, source.low))
 
 
 def _in_gutter(source: Source, start: int, stop: int) -> bool:
@@ -308,78 +281,3 @@ def _in_gutter(source: Source, start: int, stop: int) -> bool:
     return after in "\t\u2192:" and (
         following is None or int(following.group(1)) == int(low[start:stop].replace(",", "")) + 1
     )
-
-
-def _line(text: str, start: int, stop: int) -> str:
-    first = text.rfind("\n", max(0, start - 200), start) + 1
-    last = text.find("\n", stop, stop + 200)
-    return text[max(first, start - 200) : last if last >= 0 else stop + 200]
-
-
-def _key_scale(line: str) -> float | None:
-    return next((scale for pattern, scale in _KEY_UNIT if pattern.search(line)), None)
-
-
-def _measured(value: Value, source: Source) -> Iterator[Span]:
-    """Quantities of the same kind that the claim rounds or converts."""
-    text = source.low
-    if value.unit == "s":
-        for match in _COMPOSITE.finditer(text):
-            hours, minutes, seconds = match.groups()
-            total = int(hours or 0) * 3600 + int(minutes or 0) * 60 + float(seconds)
-            if _agrees(value, total):
-                yield match.start(), match.end(), False
-        for match in _CLOCK.finditer(text):
-            hours, minutes, seconds = match.groups()
-            if _agrees(value, int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds)):
-                yield match.start(), match.end(), False
-    for tries, match in enumerate(_QUANTITY.finditer(text)):
-        if tries > _QUANTITIES_MAX:
-            return
-        number = float(re.sub(r"[,_]", "", match.group(1)))
-        if _quantity_agrees(value, number, match, text):
-            yield match.start(), match.end(), False
-
-
-def _quantity_agrees(value: Value, number: float, match: re.Match[str], text: str) -> bool:
-    unit = UNITS.get(match.group(2) or "")
-    if value.unit:
-        if unit:
-            return unit[0] == value.unit and _agrees(value, number * unit[1], 1024.0)
-        if value.unit == "B" and not match.group(2):
-            return number > 999 and _agrees(value, number, 1024.0)
-        if value.unit != "s" or match.group(2):
-            return False
-        scale = 1.0 if number in (value.number, (value.number or 0) * 1e3) else 0.0
-        if not scale:
-            return False
-        line = _line(text, match.start(), match.end())
-        return bool(_TIME_KEY.search(line)) and abs(number * (_key_scale(line) or (
-            1e-3 if number != value.number else 1.0)) - (value.number or 0)) < 1e-9  # fmt: skip
-    return (unit is None or unit[0] != "%") and _agrees(value, number)
-
-
-def _agrees(value: Value, number: float, base: float = 0.0) -> bool:
-    """Whether a measured ``number`` is what the claim says, at the precision that it says."""
-    claimed = value.number or 0.0
-    digits = re.sub(r"[^\d.]", "", value.text) or "1"
-    decimals = len(digits.partition(".")[2])
-    step = value.scale * 10.0**-decimals
-    if value.about == "over":
-        return claimed < number <= 2 * claimed
-    if value.about == "under":
-        return claimed / 10 <= number < claimed
-    if value.about == "about":
-        zeros = len(digits) - len(digits.rstrip("0")) if not decimals else 0
-        return abs(number - claimed) <= max(0.1 * claimed, 0.5 * step * 10.0**zeros)
-    if abs(number - claimed) < 1e-9 * max(1.0, claimed):
-        return True
-    if base and value.scale >= 1e3:
-        power = {1e3: 1, 1e6: 2, 1e9: 3, 1e12: 4}.get(value.scale, 1)
-        if abs(number / base**power - claimed / value.scale) <= 0.5 * 10.0**-decimals:
-            return True
-    if not value.unit:
-        return False
-    # "12 s" is said of 12.3 s, never of 13 s
-    whole = number / step
-    return not float(whole).is_integer() and round(whole) == round(claimed / step)

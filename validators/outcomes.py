@@ -36,7 +36,7 @@ _STATE_WORD: Final = (
     r"|vulnerabilit(?:y|ies)|violations?|issues?)"
 )
 _TALLY: Final = re.compile(
-    rf"(?i)(?<![\w.])(\d+)\s+(?:\w+\s+){{0,2}}?{_STATE_WORD}\b"
+    rf"(?i)(?<![\w.])(\d+)\s{{1,4}}(?:[a-z]+\s{{1,2}}){{0,2}}?{_STATE_WORD}\b"
     r"|\b(failures|errors|warnings|passed|failed|fail|pass|skipped)\s{0,2}[=:]\s{0,8}(\d+)"
     r"|^#\s(fail|pass)\s(\d+)"
 )
@@ -138,18 +138,38 @@ OUTCOME_STEMS: Final = frozenset(
     " warning failure issue problem vulnerability violation result status exit all".split()
 )
 
+_STATES: Final = ("pass", "fail", "error", "warning", "skipped", "problem", "vulnerab", "violation",
+                  "issue")  # fmt: skip
+_STATE_LINES_MAX: Final = 60  # of each word
+
 _Counted = Sequence[tuple[int, Source, dict[str, int]]]
 
 
 def tally(low: str) -> dict[str, int]:
     """Counts that an output reports, by kind: passed, failed, errors, warnings, skipped."""
     counts: dict[str, int] = {}
-    for match in _TALLY.finditer(low):
-        number = match.group(1) or match.group(4) or match.group(6)
-        word = match.group(2) or match.group(3) or match.group(5)
-        kind = _KINDS[word[:4].lower()]
-        counts[kind] = max(counts.get(kind, 0), int(number))
+    for line in _lines_with(_STATES, low):
+        for match in _TALLY.finditer(line):
+            number = match.group(1) or match.group(4) or match.group(6)
+            word = match.group(2) or match.group(3) or match.group(5)
+            kind = _KINDS[word[:4]]
+            counts[kind] = max(counts.get(kind, 0), int(number))
     return counts
+
+
+def _lines_with(words: Sequence[str], low: str) -> list[str]:
+    """Lines with one of the words, the last first in doubt: summaries stand at the end."""
+    lines: dict[int, str] = {}
+    for word in words:
+        at = low.rfind(word)
+        for _ in range(_STATE_LINES_MAX):
+            if at < 0:
+                break
+            start = low.rfind("\n", 0, at) + 1
+            stop = low.find("\n", at)
+            lines[start] = low[start : min(start + 400, stop if stop >= 0 else len(low))]
+            at = low.rfind(word, 0, start)
+    return list(lines.values())
 
 
 def _failures(count: dict[str, int]) -> int:
@@ -167,19 +187,21 @@ def judge_outcome(claim: Claim, sources: Sequence[Source]) -> Outcome:
         return _judge_share(share, sources)
     if _CONDITION.search(text):
         return SILENT  # conditions and rules say nothing of a run
+    passes, none = bool(_PASS_CLAIM.search(text)), _NONE_CLAIM.search(text)
+    fails, counted = bool(_FAIL_CLAIM.search(text)), bool(_COUNT_CLAIM.search(text))
+    if not (passes or none or fails or counted):
+        return SILENT
     counts = [(n, s, tally(s.low)) for n, s in enumerate(sources) if s.evidence.kind != "message"]
     wrong = _wrong_count(text, counts)
     if wrong:
         return wrong
-    none = _NONE_CLAIM.search(text)
     if none and none.group(1) == "issues" and not any(named.search(text) for named, _ in _RUNS):
         return SILENT  # "no open issues" is said of a tracker
     if none:
         return _judge_none(_KINDS[none.group(1)[:4].lower()], _runs_of_kind(text, counts))
-    passes = bool(_PASS_CLAIM.search(text))
-    if _FAIL_CLAIM.search(text) and not passes:
+    if fails and not passes:
         return _judge_failure(claim, counts)
-    if passes and (_ALL_CLAIM.search(text) or not _COUNT_CLAIM.search(text)):
+    if passes and (_ALL_CLAIM.search(text) or not counted):
         return _judge_success(claim, counts)
     return SILENT
 

@@ -27,8 +27,8 @@ _ANY_NEGATION: Final = re.compile(
 _SWITCHED_ON: Final = re.compile(r"(?i)[\w\"']\s*[:=]\s*[\"']?(?:true|yes|on|enabled)[\"',;]?\s*$")
 _CLAUSES: Final = re.compile(r"[.;,!?:]\s|\n| but | and ")
 _DENIED: Final = re.compile(
-    r"(?i)\b(?:not|never|no longer|cannot|[a-z]+n['’]t)\s+(?:be |been |yet |currently |ever |\w+ly )?"
-    r"([a-z]{3,})"
+    r"(?i)\b(?:not|never|no longer|cannot|[a-z]+n['’]t)\s+"
+    r"(?:be |been |yet |currently |ever |\w+ly )?([a-z]{3,})"
 )
 _NEIGHBOURS: Final = re.compile(r"(?i)\b(?=([a-z]{2,}) ([a-z]{2,})\b)")
 _AT_LEAST: Final = re.compile(
@@ -128,7 +128,7 @@ def _opposite_word(claim: Claim, lines: Sequence[str]) -> str:
 
 
 def judge_substitution(claim: Claim, passage: str) -> str:
-    """Why another thing stands in the claim's place: "search team" where it says "platform team"."""
+    """Why the passage says it of another thing: "platform team", not "search team"; else ""."""
     said = [stem(w) for w in content_words(claim.text)]
     shown = [tuple(map(stem, pair)) for pair in _NEIGHBOURS.findall(passage)]
     have = {stem(w) for w in content_words(passage)}

@@ -21,7 +21,8 @@ _WRITER: Final = re.compile(
 )
 _SEARCHER: Final = re.compile(r"(?i)^(?:grep|glob|search\w*|find\w*|list\w*|codebase_search)$")
 _SEARCH_COMMAND: Final = re.compile(
-    r"(?:^|[;&|(\n]|\bxargs |\bexec |\bgit )\s*(?:grep|egrep|fgrep|rg|ag|ack|find|fd|ls|pgrep|locate|which)\b"
+    r"(?:^|[;&|(\n]|\bxargs |\bexec |\bgit )\s*"
+    r"(?:grep|egrep|fgrep|rg|ag|ack|find|fd|ls|pgrep|locate|which)\b"
 )
 _SEGMENT: Final = re.compile(r"&&|\|\||[;|\n]")
 _ECHO: Final = re.compile(r"^\s*(?:\w+=\S*\s+)*(?:echo|printf|print|Write-Output|Write-Host)\b")
@@ -40,8 +41,18 @@ _QUESTION: Final = re.compile(
 class Source:
     """One entry: ``text`` and ``low`` are its output with what proves nothing blanked out."""
 
-    __slots__ = ("arg_values", "args", "args_low", "command", "evidence", "low", "runs", "searches", "text",
-                 "writes")  # fmt: skip
+    __slots__ = (
+        "arg_values",
+        "args",
+        "args_low",
+        "command",
+        "evidence",
+        "low",
+        "runs",
+        "searches",
+        "text",
+        "writes",
+    )
 
     def __init__(self, evidence: Evidence, *, keep_questions: bool = False) -> None:
         self.evidence = evidence

@@ -97,8 +97,8 @@ _DURATION: Final = re.compile(
     r"(\d+(?:\.\d+)?)\s?s(?:ec(?:onds?|s)?)?(?!\w)"
 )
 _NUMBER: Final = re.compile(
-    r"(?<![\w.])[vV]?(-?\d+(?:[,_ ]\d{3}(?!\d))*(?:\.\d+)*(?:[-.]?(?:rc|alpha|beta|dev|post|a|b)\.?\d+)?)"
-    r"(?:\s?(%|[a-zA-Zµμ]+))?"
+    r"(?<![\w.])[vV]?(-?\d+(?:[,_ ]\d{3}(?!\d))*(?:\.\d+)*"
+    r"(?:[-.]?(?:rc|alpha|beta|dev|post|a|b)\.?\d+)?)(?:\s?(%|[a-zA-Zµμ]+))?"
 )
 _NUMBER_WORD: Final = re.compile(
     r"(?i)(?<![\w-])(?:(twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)[- ])?"
@@ -110,35 +110,41 @@ _IDENTIFIER: Final = re.compile(
 )
 _ABOUT: Final = re.compile(
     r"(?i)(?:(about|around|approximately|approx\.?|roughly|nearly|almost|circa|some|~|≈|just over|"
-    r"just under|close to)|(over|more than|above|exceeds|[^=]>)|(under|less than|fewer than|below|within))"
-    r"\s*(?:an? |of )?$"
+    r"just under|close to)|(over|more than|above|exceeds|[^=]>)"
+    r"|(under|less than|fewer than|below|within))\s*(?:an? |of )?$"
 )
 _CLAUSE_END: Final = re.compile(
     r"[;:(),]|\.\s|\.$| but | because | since | so (?:that )?| while | although | and then | - | — "
     r"| unless | which | when "
 )
 _CONTRAST: Final = re.compile(
-    r"(?i)\b(?:instead of|rather than|as opposed to|unlike|no longer|and not|but not|used to (?:be|use))\b"
-    r"|,\s*not\b"
+    r"(?i)\b(?:instead of|rather than|as opposed to|unlike|no longer|and not|but not"
+    r"|used to (?:be|use))\b|,\s*not\b"
 )
 _NEGATION: Final = re.compile(
-    r"(?i)\b(?:not|no|none of|nothing|nowhere|without|lacks?|neither|nor|cannot|[a-z]+n['’]t|zero)\b"
+    r"(?i)\b(?:not|no|none of|nothing|nowhere|without|lacks?|neither|nor|cannot|zero"
+    r"|[a-z]+n['’]t)\b"
+)
+_DENIED_VERBS: Final = (
+    r"(?:us|contain|import|exist|have|has|defin|includ|referenc|mention|call|occur|appear|depend|list"
+    r"|found|present|installed|available|need|requir|support|any)"
 )
 _EXISTENCE: Final = re.compile(
-    r"(?i)\b(?:no|none|nothing|nowhere|without|lacks?)\b|\b(?:not|n['’]t)\s+(?:\w+ly )?(?:us|contain|import|exist"
-    r"|have|has|defin|includ|referenc|mention|call|occur|appear|depend|list|found|present|installed|available"
-    r"|need|requir|support|any)\w*|\b(?:do|does|did|is|are|was|were)n['’]t (?:us|contain|import|exist|have|defin|"
-    r"includ|referenc|mention|call|occur|depend|found|present|installed|available|need|requir|support|any)\w*"
+    r"(?i)\b(?:no|none|nothing|nowhere|without|lacks?)\b"
+    rf"|\b(?:not|(?:do|does|did|is|are|was|were)n['’]t)\s+(?:\w+ly )?{_DENIED_VERBS}\w*"
 )
 # A prohibition mentions what it forbids: "never format gen/" needs a source for gen/.
 _PROHIBITION: Final = re.compile(
     r"(?i)\b(?:must|should|may|shall|can|to|do|please|asks?|asked|wants?|says?)\s+(?:never|not)\b"
-    r"|\b(?:never|don['’]t|mustn['’]t|shouldn['’]t|can['’]t|cannot|not only|not just|whether or not)\b"
+    r"|\b(?:never|don['’]t|mustn['’]t|shouldn['’]t|can['’]t|cannot|not only|not just"
+    r"|whether or not)\b"
 )
 _ASSIGNMENT: Final = re.compile(r"(?<![\w.-])[A-Za-z_-][\w.-]*(?:==|=|:)(?!//)[\w.\"'/@-]*\w")
 _SYMBOLIC: Final = re.compile(r"(?<!\S)(?=\S*\w)(?=\S*[\[\]{}$^\\<>|*])[^\s\"`]{4,120}(?!\S)")
 _CONSTANT: Final = re.compile(r"(?<![\w./])(?:True|False|None|null|undefined|NaN)(?![\w./])")
-_HYPHENED: Final = re.compile(r"(?<![\w./@-])[A-Za-z]\w*(?:-\w+)*-\d[\w.]*(?:-[\w.]*\w)*(?![\w/@])")
+_HYPHENED: Final = re.compile(
+    r"(?<![\w./@-])(?:[A-Za-z]\w*(?:-\w+)*-\d[\w.]*(?:-[\w.]*\w)*|\d+_\d*[A-Za-z]\w*)(?![\w/@-]|\.\w)"
+)
 _FOLLOWING: Final = re.compile(r"(?:[ -][A-Za-z_]+){1,3}")
 _OF_LINE: Final = re.compile(r"(?i)\blines?\b|\b(?:at|from|on) \d+\b|:\d")
 _PROPER_STOP: Final = frozenset(

@@ -13,36 +13,39 @@ WORD: Final = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|[A-Za-z]")
 
 _STOP: Final = frozenset(
     """
-    a about above across actually after all almost along already also although always am among an
-    and another any anything are around as at away back basically be because been before being
-    below between both but by can cannot clearly could currently did do does doing done down during
-    each either else ensure entire etc even ever every everything everywhere exactly few finally first for from
-    full further given gives giving got had has have having he hence her here him his how however i
-    if in indeed inside instead into is it its itself just kind last least less lets like likely
-    many may maybe me might more most much must my namely near need needed needs neither never new
-    next no none nor not nothing now of off often on once one only onto or other others otherwise
-    our out outside over own part per please quite rather really same second see seem seems several
-    shall she should since so some someone something somewhere soon still such than that the their
-    them then there therefore these they this those though through thus to together too toward
-    under unless until up upon us use used uses using usually very via was way we well were what
-    when where whereas whether which while who whole whom whose why will with within without would
-    yes yet you your
+    a about above across actually after all almost along already also although always am among
+    an and another any anything are around as at away back basically be because been before
+    being below between both but by can cannot clearly could currently did do does doing done
+    down during each either else ensure entire etc even ever every everything everywhere
+    exactly few finally first for from full further given gives giving got had has have having
+    he hence her here him his how however i if in indeed inside instead into is it its itself
+    just kind last least less lets like likely many may maybe me might more most much must my
+    namely near need needed needs neither never new next no none nor not nothing now of off
+    often on once one only onto or other others otherwise our out outside over own part per
+    please quite rather really same second see seem seems several shall she should since so
+    some someone something somewhere soon still such than that the their them then there
+    therefore these they this those though through thus to together too toward under unless
+    until up upon us use used uses using usually very via was way we well were what when where
+    whereas whether which while who whole whom whose why will with within without would yes
+    yet you your
     """.split()
 )
 
 # Frame words: they say that something is said, not what. They neither support nor weaken.
 _FRAME: Final = frozenset(
     """
-    appear call called came come comes contain contained containing contains correspond define
-    defined defines definition describe described describes exist existing exists file files find
-    finds found get gets happen happens hold holds include included includes including item know
-    known list listed lists locate located look looks made make makes mean means mention mentions
-    name named names note observed occur occurs output outputs place placed point points present
-    print printed prints project read reads report reported reports result results return returned
-    returns said say says set sets setting settings show showed showing shown shows state stated
-    states take takes text thing told type value values work works user users says repository repo
-    codebase current line lines command code function method class run runs running ran execute
-    prefer prefers preferred likes insists wishes executed mode time times takes newest latest oldest largest biggest smallest exact section entry turned asked asks ask wants want
+    appear ask asked asks biggest call called came class code codebase come comes command
+    contain contained containing contains correspond current define defined defines definition
+    describe described describes entry exact execute executed exist existing exists file files
+    find finds found function get gets happen happens hold holds include included includes
+    including insists item know known largest latest likes line lines list listed lists locate
+    located look looks made make makes mean means mention mentions method mode name named
+    names newest note observed occur occurs oldest output outputs place placed point points
+    prefer preferred prefers present print printed prints project ran read reads repo report
+    reported reports repository result results return returned returns run running runs said
+    say says section set sets setting settings show showed showing shown shows smallest state
+    stated states take takes text thing time times told turned type user users value values
+    want wants wishes work works
     """.split()
 )
 
@@ -71,36 +74,38 @@ _GROUPS: Final = (
     "error exception fail", "arg param option flag keyword", "remove delete drop strip",
     "add create introduce insert", "import require depend", "execute invoke start launch",
     "folder dir", "own responsible maintain belong", "prefer like want keep favour favor",
-    "revert undo rollback restore", "large big huge", "fast quick", "slow sluggish", "stop exit quit terminate end",
-    "module package library", "fix solve repair resolve", "check verify validate assert",
-    "test spec suite", "break crash", "raise throw", "version release", "change modify edit update",
-    "ask request instruct", "intermittent flaky", "skip ignore omit exclude", "host server",
+    "revert undo rollback restore", "large big huge", "fast quick", "slow sluggish",
+    "stop exit quit terminate end", "module package library", "fix solve repair resolve",
+    "check verify validate assert", "test spec suite", "break crash", "raise throw",
+    "version release", "change modify edit update", "ask request instruct",
+    "intermittent flaky", "skip ignore omit exclude", "host server",
     "forbid disallow prohibit never", "display show print", "number count amount total",
     "url address endpoint", "retry attempt", "pass succeed ok green", "branch checkout",
     "allow permit accept", "generate gen produce", "doc docstring", "install add",
     "parent base super", "subclass inherit derive extend", "format style", "job step stage",
     "before prior", "password credential", "log record", "wait sleep delay", "cache memoize",
     "deploy ship", "copy duplicate", "empty blank none", "equal same identical match",
-    "needed require mandatory", "symlink link", "send post", "fetch get retrieve download", "regex rgx pattern",
-    "func function method", "migrate migration", "pool pooling",
+    "needed require mandatory", "symlink link", "send post", "fetch get retrieve download",
+    "regex rgx pattern", "func function method", "migrate migration", "pool pooling",
 )  # fmt: skip
 
 _OPPOSITES: Final = (
     ("enable", "disable"), ("enabled", "disabled"), ("true", "false"), ("on", "off"),
-    ("allow", "deny"), ("allowed", "denied"), ("allowed", "forbidden"), ("required", "optional"),
-    ("ascending", "descending"), ("public", "private"), ("increase", "decrease"),
-    ("increased", "decreased"), ("always", "never"), ("online", "offline"),
-    ("readonly", "writable"), ("valid", "invalid"), ("supported", "unsupported"),
-    ("sync", "async"), ("open", "closed"), ("added", "removed"), ("adds", "removes"),
-    ("include", "exclude"), ("includes", "excludes"), ("included", "excluded"),
-    ("sensitive", "insensitive"), ("mutable", "immutable"), ("minimum", "maximum"),
-    ("min", "max"), ("upgrade", "downgrade"), ("upgraded", "downgraded"), ("healthy", "unhealthy"),
-    ("yes", "no"), ("client", "server"), ("ahead", "behind"), ("up", "down"),
-    ("installed", "missing"), ("lower", "upper"),
+    ("allow", "deny"), ("allowed", "denied"), ("allowed", "forbidden"),
+    ("required", "optional"), ("ascending", "descending"), ("public", "private"),
+    ("increase", "decrease"), ("increased", "decreased"), ("always", "never"),
+    ("online", "offline"), ("readonly", "writable"), ("valid", "invalid"),
+    ("supported", "unsupported"), ("sync", "async"), ("open", "closed"), ("added", "removed"),
+    ("adds", "removes"), ("include", "exclude"), ("includes", "excludes"),
+    ("included", "excluded"), ("sensitive", "insensitive"), ("mutable", "immutable"),
+    ("minimum", "maximum"), ("min", "max"), ("upgrade", "downgrade"),
+    ("upgraded", "downgraded"), ("healthy", "unhealthy"), ("yes", "no"), ("client", "server"),
+    ("ahead", "behind"), ("up", "down"), ("installed", "missing"), ("lower", "upper"),
     ("lowercase", "uppercase"), ("before", "after"), ("enabled", "false"), ("disabled", "true"),
-    ("enabled", "off"), ("disabled", "on"), ("on", "false"), ("off", "true"), ("tabs", "spaces"), ("more", "less"),
-    ("like", "dislike"),
-    ("first", "last"), ("oldest", "newest"), ("old", "new"), ("short", "long"), ("signed", "unsigned"), ("known", "unknown"),
+    ("enabled", "off"), ("disabled", "on"), ("on", "false"), ("off", "true"),
+    ("tabs", "spaces"), ("more", "less"), ("like", "dislike"), ("first", "last"),
+    ("oldest", "newest"), ("old", "new"), ("short", "long"), ("signed", "unsigned"),
+    ("known", "unknown"),
 )  # fmt: skip
 
 # Of these every synonym of the one is the contrary of every synonym of the other.
@@ -183,6 +188,7 @@ for _word in _IRREGULAR:
     _SURFACES[stem(_word)] = (*_SURFACES.get(stem(_word), ()), _word)
 
 
+@lru_cache(maxsize=4096)
 def surface_forms(stemmed: str) -> tuple[tuple[str, Callable[[str], bool]], ...]:
     """Prefixes to look for, each with the test that a whole word must pass, for one stem."""
 

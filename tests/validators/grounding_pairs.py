@@ -373,7 +373,11 @@ PAIRS: list[tuple[str, str, Evidence]] = [
         "app/security/sessions.py exists",
         shell("ls -la app/security", LISTING),
     ),
-    ("Postgres runs at version 15.4", "Postgres runs at version 15.5", read("compose.yml", COMPOSE)),
+    (
+        "Postgres runs at version 15.4",
+        "Postgres runs at version 15.5",
+        read("compose.yml", COMPOSE),
+    ),
     (
         "Postgres 15 is published on port 5433",
         "Postgres 15 is published on port 543",
@@ -451,5 +455,9 @@ PAIRS: list[tuple[str, str, Evidence]] = [
         "Linting allows ten warnings: `eslint . --max-warnings 10`",
         read("package.json", PACKAGE),
     ),
-    ("The portal needs Node 20.9 or newer", "The portal needs Node 18 or newer", read("package.json", PACKAGE)),
-]  # fmt: skip
+    (
+        "The portal needs Node 20.9 or newer",
+        "The portal needs Node 18 or newer",
+        read("package.json", PACKAGE),
+    ),
+]

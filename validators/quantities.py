@@ -1,0 +1,161 @@
+"""Measured quantities: durations, sizes and percentages, compared at the precision of a claim."""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from keepthread.validators.values import UNITS, Value
+
+_TIME_KEY: Final = re.compile(
+    r"(?i)time|ttl|interval|delay|limit|wait|expir|max_?age|duration|period|grace|backoff|elapsed"
+    r"|deadline|sleep|second|minute|hour|lifetime|poll|refresh|retention|real|took|age"
+)
+_KEY_UNIT: Final = (
+    (re.compile(r"(?i)(?:_|\b)(?:ms|millis\w*|milliseconds?)\b|Ms\b|Millis"), 1e-3),
+    (re.compile(r"(?i)sec(?:ond)?s?\b"), 1.0),
+    (re.compile(r"(?i)min(?:ute)?s?\b"), 60.0),
+    (re.compile(r"(?i)hours?\b"), 3600.0),
+    (re.compile(r"(?i)days?\b"), 86400.0),
+)
+# Each pattern begins with a digit, so that the search for it is fast.
+_COMPOSITE: Final = re.compile(
+    r"\d+(?:h(?:ours?|rs?)?|m(?:in(?:utes?|s)?)?)[ ,]{0,2}\d[\d.]*"
+    r"(?:m(?:in\w*)?[ ,]{0,2}\d[\d.]*)?s(?:ec(?:onds?|s)?)?(?![a-z])"
+)
+_COMPOSITE_PART: Final = re.compile(r"(\d+(?:\.\d+)?)([hms])[a-z]*")
+_CLOCK: Final = re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?(?![\d:])")
+_WITH_UNIT: Final = {
+    "s": re.compile(
+        r"(\d[\d,_]*(?:\.\d+)?)\s?(ns|us|µs|ms|msecs?|s|secs?|m|mins?|h|hrs?|d|[a-z]{0,5}seconds?"
+        r"|minutes?|hours?|days?|weeks?)\b"
+    ),
+    "B": re.compile(r"(\d[\d,_]*(?:\.\d+)?)\s?([kmgt]i?b?|b|bytes?|(?:kilo|mega|giga)bytes?)\b"),
+    "%": re.compile(r"(\d[\d,_]*(?:\.\d+)?)\s?(%|percent|pct)"),
+}
+_BARE: Final = re.compile(r"(\d[\d,_]*(?:\.\d+)?)(?!%)")
+_BYTES: Final = re.compile(r"\d{4,}(?![\d.])")
+_FOUND_MAX: Final = 8
+_TRIED_MAX: Final = 6000
+
+Place = tuple[int, int]
+
+
+def unit_agrees(value: Value, low: str, start: int, stop: int) -> bool:
+    """Whether the number at ``low[start:stop]`` has the unit of ``value``, or may have it.
+
+    A number without a unit has it where its line speaks of time, or in bytes.
+    """
+    if not value.unit:
+        return True
+    after = re.match(r"[ *-]{0,3}(?:time\.)?([a-zµ%]+)", low[stop : stop + 24])
+    unit = UNITS.get(after.group(1)) if after else None
+    if unit:
+        return unit == (value.unit, value.scale)
+    if value.unit != "s":
+        return value.unit == "B"
+    line = _line(low, start, stop)
+    return _key_scale(line) in (None, value.scale) and bool(_TIME_KEY.search(line))
+
+
+def measured(value: Value, low: str) -> Iterator[Place]:
+    """Places of quantities that the claim rounds or converts, the first few."""
+    found, claimed = 0, abs(value.number or 0.0)
+    for start, stop, number in _quantities(value, low):
+        if (
+            claimed / 11 <= number <= 2.1 * claimed
+            and _agrees(value, number)
+            and not _continues(low, start)
+        ):
+            yield start, stop
+            found += 1
+            if found >= _FOUND_MAX:
+                return
+
+
+def _quantities(value: Value, low: str) -> Iterator[tuple[int, int, float]]:
+    """Quantities of the same dimension, in its base unit."""
+    if value.unit == "s":
+        yield from _durations(low)
+        yield from _implied(value, low)
+    pattern = _WITH_UNIT.get(value.unit, _BARE)
+    for match in islice(pattern.finditer(low), _TRIED_MAX):
+        number = float(match.group(1).replace(",", "").replace("_", ""))
+        if value.unit:
+            number *= UNITS.get(match.group(2), ("", 0.0))[1]
+        yield match.start(), match.end(), number
+    if value.unit == "B" and (value.scale > 1 or value.about):
+        for match in islice(_BYTES.finditer(low), _TRIED_MAX):
+            yield match.start(), match.end(), float(match.group())
+
+
+def _durations(low: str) -> Iterator[tuple[int, int, float]]:
+    """``4m11s`` and ``0:04:11``."""
+    scale = {"h": 3600.0, "m": 60.0, "s": 1.0}
+    for match in _COMPOSITE.finditer(low):
+        parts = _COMPOSITE_PART.findall(match.group())
+        yield match.start(), match.end(), sum(float(n) * scale[unit] for n, unit in parts)
+    for match in _CLOCK.finditer(low):
+        *larger, seconds = match.group().split(":")
+        minutes = sum(int(n) * 60.0**k for k, n in enumerate(reversed(larger)))
+        yield match.start(), match.end(), 60 * minutes + float(seconds)
+
+
+def _implied(value: Value, low: str) -> Iterator[tuple[int, int, float]]:
+    """Numbers without a unit, on lines that speak of time: ``timeout: 300``, ``wait_ms: 500``."""
+    seconds = value.number or 0.0
+    spelled = ((f"{seconds:g}", 1.0), (f"{seconds * 1e3:.10g}", 1e-3))
+    grouped = ((f"{int(seconds * 1e3):_}", 1e-3),) if seconds >= 1 else ()
+    for shown, scale in (*spelled, *grouped):
+        at = low.find(shown)
+        while at >= 0:
+            stop = at + len(shown)
+            line = _line(low, at, stop)
+            bare = not re.match(r"[\d_]|\.\d|[ ]?[a-zµ%]", low[stop : stop + 2])
+            if bare and _TIME_KEY.search(line):
+                yield at, stop, float(shown.replace("_", "")) * (_key_scale(line) or scale)
+            at = low.find(shown, stop)
+
+
+def _continues(low: str, at: int) -> bool:
+    """Whether the digit at ``at`` stands inside a word or a longer number."""
+    before = low[at - 1 : at]
+    if before in (".", ",", ":"):
+        return at > 1 and low[at - 2].isdigit()
+    return before.isalnum() or before == "_"
+
+
+def _line(text: str, start: int, stop: int) -> str:
+    first = text.rfind("\n", max(0, start - 200), start) + 1
+    last = text.find("\n", stop, stop + 200)
+    return text[max(first, start - 200) : last if last >= 0 else stop + 200]
+
+
+def _key_scale(line: str) -> float | None:
+    return next((scale for pattern, scale in _KEY_UNIT if pattern.search(line)), None)
+
+
+def _agrees(value: Value, number: float) -> bool:
+    """Whether a measured ``number`` is what the claim says, at the precision that it says."""
+    claimed = value.number or 0.0
+    digits = re.sub(r"[^\d.]", "", value.text) or "1"
+    decimals = len(digits.partition(".")[2])
+    step = value.scale * 10.0**-decimals
+    if value.about == "over":
+        return claimed < number <= 2 * claimed
+    if value.about == "under":
+        return claimed / 10 <= number < claimed
+    if value.about == "about":
+        zeros = len(digits) - len(digits.rstrip("0")) if not decimals else 0
+        return abs(number - claimed) <= max(0.1 * claimed, 0.5 * step * 10.0**zeros)
+    if abs(number - claimed) < 1e-9 * max(1.0, claimed):
+        return True
+    if value.unit == "B" and value.scale >= 1e3:  # 1 kB is 1000 or 1024 bytes
+        power = {1e3: 1, 1e6: 2, 1e9: 3, 1e12: 4}.get(value.scale, 1)
+        if abs(number / 1024.0**power - claimed / value.scale) <= 0.5 * 10.0**-decimals:
+            return True
+    if not value.unit:
+        return False
+    # "12 s" is said of 12.3 s, never of 13 s
+    whole = number / step
+    return not float(whole).is_integer() and round(whole) == round(claimed / step)
