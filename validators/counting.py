@@ -57,16 +57,19 @@ def counts_of(value: Value, claim: Claim, sources: Sequence[Source]) -> Iterable
             totals[0] += len(lines)
             yield n, len(lines)
             yield n, len({m.group() for line in lines if (m := _GREPPED.match(line))})
-            for term in _terms(claim):
-                yield n, sum(term in line.lower() for line in lines)
-                yield n, source.low.count(term)
+        for term in _terms(claim, value, anywhere=by_line):
+            yield n, source.low.count(term)
+            yield n, sum(term in line for line in source.low.splitlines())
     yield 0, totals[0]
     yield 0, totals[1]
 
 
-def _terms(claim: Claim) -> list[str]:
-    quoted = [v.text.lower() for v in claim.values if v.kind in ("code", "quoted")]
-    return [name.lower() for name in claim.names] + quoted
+def _terms(claim: Claim, value: Value, *, anywhere: bool) -> list[str]:
+    """What is counted by its occurrences: "two except ImportError clauses"."""
+    named = [v.text.lower() for v in claim.values if v.kind in ("code", "quoted")]
+    named += [name.lower() for name in claim.names]
+    near = claim.text[value.start : value.start + 40].lower()
+    return [term for term in named if anywhere or term in near]
 
 
 def _blocks(text: str, words: Sequence[str]) -> Iterable[int]:

@@ -53,9 +53,11 @@ _AGREED: Final = 2.0  # what an outcome, an empty search or an order tells that 
 _SOME_WORDS: Final = 0.3  # the least share of words before embeddings are asked
 _CLOSE: Final = 0.6  # cosine (all-MiniLM-L6-v2) from which a passage speaks of the claim
 _NEARLY: Final = 1.0  # points that closeness in meaning may make up for
+_FRAME_WORD: Final = 0.35
 _LOST_CODE: Final = 1.5  # what a code-like name that does not occur weighs, in words
 _LOCAL: Final = 0.4  # how much it counts that the words stand together
 _ENOUGH: Final = 1.1
+_ONLY_ASKED: Final = 0.5  # what stands in the arguments alone tells only what was asked
 _NEXT_NAME: Final = 0.3  # names come in company: each after the first tells less
 _SPECIFICITY: Final = {"quoted": 3.0, "code": 2.0, "path": 2.0, "url": 3.0, "hash": 3.0,
                        "date": 2.0, "version": 2.0, "number": 0.5}  # fmt: skip
@@ -79,6 +81,7 @@ class _Found(NamedTuple):
     strength: float
     words: float  # sum of the weights of words found anywhere in the entries
     lost_names: float  # in words: a code name weighs more, the subject most
+    lost_frame: float  # the same for frame words, which weigh little
     in_output: bool
 
 
@@ -168,7 +171,7 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
             hits += proven[:_ANCHORS_MAX]
             shown = any(not p.in_args for p in proven)
             in_output = in_output or shown
-            strength += _specificity(value) * (1.0 if shown else 0.4)
+            strength += _specificity(value) * (1.0 if shown else _ONLY_ASKED)
             strength += any(is_assigned(claim, value, sources[p.source], p) for p in proven)
         elif value.negated or (agreed and agreed.accounts):
             continue
@@ -190,7 +193,7 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
         hits += places
         shown = any(not p.in_args for p in places)
         in_output = in_output or shown
-        telling.append((2.0 if is_code_name(name) else 1.2) * (1.0 if shown else 0.4))
+        telling.append((2.0 if is_code_name(name) else 1.2) * (1.0 if shown else _ONLY_ASKED))
     telling.sort(reverse=True)
     strength += sum(telling[:1]) + _NEXT_NAME * sum(telling[1:])
     words, shown = _covered(claim, sources)
@@ -199,7 +202,9 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
         for name in claim.names
         if name not in named and name.lower() not in claim.negated
     )
-    return _Found(tuple(hits), tuple(missing), strength, words, lost, in_output or shown)
+    frame = _FRAME_WORD * sum(1.0 - word_weight(word, sources)[0] for word in claim.frame)
+    in_output = in_output or shown
+    return _Found(tuple(hits), tuple(missing), strength, words, lost, frame, in_output)
 
 
 def _args_prove(value: Value, source: Source, told: bool) -> bool:
@@ -212,7 +217,7 @@ def _specificity(value: Value) -> float:
     if "." in value.text:
         return 1.5
     digits = len(re.sub(r"\D", "", value.text)) or 1
-    return 0.5 + 0.4 * (digits - 1) + 0.5 * bool(value.unit)
+    return 0.5 + 0.45 * (digits - 1) + 0.5 * bool(value.unit)
 
 
 def _counted(value: Value, claim: Claim, sources: Sequence[Source]) -> int | None:
@@ -233,10 +238,11 @@ def _find_names(claim: Claim, sources: Sequence[Source]) -> dict[str, list[Hit]]
 
 
 def _inflected(name: str, sources: Sequence[Source]) -> list[Hit]:
-    """A proper name in another form: "Fridays" where the entry says "friday"."""
-    if not name.isalpha() or is_code_name(name):
-        return []
-    places = [(n, source.find_word(stem(name))) for n, source in enumerate(sources)]
+    """A name in another form: "Fridays" for "friday", ``cp39`` within a file name."""
+    if is_code_name(name):
+        places = [(n, at) for n, s in enumerate(sources) for at in s.find_within(name.lower())[:2]]
+    else:
+        places = [(n, source.find_word(stem(name))) for n, source in enumerate(sources)]
     return [Hit(n, at, at + len(name)) for n, at in places if at >= 0]
 
 
@@ -266,11 +272,11 @@ def _about_it(
     """
     strength = found.strength + (_AGREED if agreed else 0.0)
     if strength == 0:
-        return _means_it(claim, windows, similarity)
+        return _means_it(claim, found, windows, similarity)
     total = len(topic_words(claim))
     local = max([w.covered for w in windows[:8]], default=0.0) * total
     words = found.words + _LOCAL * (local - found.words)
-    against = total - words + found.lost_names
+    against = total - words + found.lost_names + (0.0 if total else found.lost_frame)
     short = _ENOUGH + _LOST_WORD * against - strength - 0.5 * words
     return short <= 0 or (short <= _NEARLY and _is_close(claim, windows, similarity))
 
@@ -281,14 +287,17 @@ def _is_close(claim: Claim, windows: Sequence[Window], similarity: Similarity | 
     return max(similarity(claim.text, [w.text for w in windows[:PASSAGES_MAX]])) >= _CLOSE
 
 
-def _means_it(claim: Claim, windows: Sequence[Window], similarity: Similarity | None) -> bool:
+def _means_it(
+    claim: Claim, found: _Found, windows: Sequence[Window], similarity: Similarity | None
+) -> bool:
     """Compare by meaning a claim that has neither value nor name."""
     if not windows or not claim.words:
         return False
     best = max(windows[:PASSAGES_MAX], key=lambda w: w.covered)
     if judge_substitution(claim, best.text):
         return False
-    if best.covered >= _SAME_MEANING:
+    total = len(topic_words(claim))
+    if best.covered * total >= _SAME_MEANING * (total + found.lost_frame):
         return True
     return best.covered >= _SOME_WORDS and _is_close(claim, windows, similarity)
 

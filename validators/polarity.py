@@ -19,7 +19,11 @@ from keepthread.validators.vocabulary import (
 _ORDER: Final = re.compile(
     r"(?i)^(.{2,120}?)\b(before|after|prior to|followed by|precedes?|and then|then)\s+(.{2,120})$"
 )
-_STEP: Final = re.compile(r"(?m)^[ \t]*(?:-[ \t]+)?(?:name|run|uses|step|\d+[.)]|-)[: \t].*$")
+_STEP: Final = re.compile(r"(?m)^[ \t]*(?:-[ \t]+)?(?:name|run|uses|step|stage|\d+[.)])[: \t].*$")
+_HAPPENS: Final = re.compile(
+    r"(?i)\b(?:runs?|ran|execut\w+|happens?|comes?|goes|starts?|appl\w+|builds?|deploys?|perform\w*"
+    r"|precedes?|follow\w*|then|done|lints?|tests?|migrat\w+)\b"
+)
 _NEGATOR: Final = re.compile(r"(?i)\b(?:not|never|no longer|cannot|without|[a-z]+n['’]t)\b")
 _ANY_NEGATION: Final = re.compile(
     r"(?i)\b(?:no|not|none|never|nothing|without|cannot|lacks?|missing|fail\w*|avoid\w*|stop|forbid\w*|refus\w*|[a-z]+n['’]t)\b"
@@ -32,17 +36,17 @@ _DENIED: Final = re.compile(
 )
 _NEIGHBOURS: Final = re.compile(r"(?i)\b(?=([a-z]{2,}) ([a-z]{2,})\b)")
 _AT_LEAST: Final = re.compile(
-    r"(?i)>=|≥|at least|or newer|or later|or higher|minimum|and above|newer than"
+    r"(?i)>=|≥|at least|or newer|or later|or higher|minimum|and above|newer than|more than"
 )
 _AT_MOST: Final = re.compile(
-    r"(?i)<=|≤|at most|or older|or lower|maximum|and below|up to|no more than"
+    r"(?i)<=|≤|at most|or older|or lower|maximum|below|up to|no more than|less than|<(?![a-z/])"
 )
 
 
 def judge_order(claim: Claim, sources: Sequence[Source]) -> Outcome:
     """ "A before B": the order in which both stand among the steps of one entry."""
     match = _ORDER.match(claim.text.strip().rstrip("."))
-    if not match or len(claim.text) > 140:
+    if not match or len(claim.text) > 140 or not _HAPPENS.search(claim.text):
         return SILENT
     first, link, second = match.groups()
     if link.lower() == "after":
@@ -142,9 +146,11 @@ def judge_substitution(claim: Claim, passage: str) -> str:
 
 
 def _comparison(claim: str, line: str) -> str:
-    if _AT_LEAST.search(claim) and _AT_MOST.search(line) and not _AT_LEAST.search(line):
+    least, most = bool(_AT_LEAST.search(claim)), bool(_AT_MOST.search(claim))
+    lower, upper = bool(_AT_LEAST.search(line)), bool(_AT_MOST.search(line))
+    if (least, most, lower, upper) == (True, False, False, True):
         return "the cited entry gives an upper bound, not a lower one"
-    if _AT_MOST.search(claim) and _AT_LEAST.search(line) and not _AT_MOST.search(line):
+    if (least, most, lower, upper) == (False, True, True, False):
         return "the cited entry gives a lower bound, not an upper one"
     return ""
 

@@ -88,6 +88,17 @@ class Source:
             at = low.find(needle, at + 1)
         return hits
 
+    def find_within(self, needle: str) -> list[int]:
+        """Output offsets where ``needle`` is part of a compound: ``cp39`` in ``x-cp39_y``."""
+        hits: list[int] = []
+        at = self.low.find(needle)
+        while at >= 0 and len(hits) < _HITS_MAX:
+            around = self.low[at - 1 : at] + self.low[at + len(needle) : at + len(needle) + 1]
+            if not any(c.isalnum() for c in around):
+                hits.append(at)
+            at = self.low.find(needle, at + 1)
+        return hits
+
     def find_word(self, stemmed: str, *, in_args: bool = False) -> int:
         """First offset of a word with this stem, or -1; parts of identifiers are words too."""
         low = self.args_low if in_args else self.low

@@ -14,38 +14,40 @@ WORD: Final = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|[A-Za-z]")
 _STOP: Final = frozenset(
     """
     a about above across actually after all almost along already also although always am among
-    an and another any anything are around as at away back basically be because been before
-    being below between both but by can cannot clearly could currently did do does doing done
-    down during each either else ensure entire etc even ever every everything everywhere
-    exactly few finally first for from full further given gives giving got had has have having
-    he hence her here him his how however i if in indeed inside instead into is it its itself
-    just kind last least less lets like likely many may maybe me might more most much must my
-    namely near need needed needs neither never new next no none nor not nothing now of off
-    often on once one only onto or other others otherwise our out outside over own part per
-    please quite rather really same second see seem seems several shall she should since so
-    some someone something somewhere soon still such than that the their them then there
-    therefore these they this those though through thus to together too toward under unless
-    until up upon us use used uses using usually very via was way we well were what when where
-    whereas whether which while who whole whom whose why will with within without would yes
-    yet you your
+    an and another any anything apart are around as ask asked asks at away back basically be
+    because been before being below beside besides between both briefly but by came can cannot
+    clearly come comes could current currently did do does doing done down during each either
+    else ensure entire etc even ever every everything everywhere exactly few file files
+    finally first fix fixed fixes for from full further get gets given gives giving got had
+    happen happens has have having he hence her here him his hold holds how however i if in
+    indeed initially inside insists instead into is it its itself just kind last least less
+    lets level like likely likes made make makes many may maybe me mention mentions might mode
+    more most much must my namely near need needed needs neither never new next no none nor
+    not nothing now of off often on once one only onto or other others otherwise our out
+    outside over own part per place placed please point points prefer preferred prefers quite
+    ran rather really repo repository run running runs said same say says second see seem
+    seems several shall she should since so some someone something somewhere soon state stated
+    states still such take takes than that the their them then there therefore these they
+    thing this those though through thus time times to together told too took toward under
+    unless until up upon us use used user users uses using usually very via want wants was way
+    we well were what when where whereas whether which while who whole whom whose why will
+    wishes with within without work works would yes yet you your
     """.split()
 )
 
 # Frame words: they say that something is said, not what. They neither support nor weaken.
 _FRAME: Final = frozenset(
     """
-    appear ask asked asks biggest call called came class code codebase come comes command
-    contain contained containing contains correspond current define defined defines definition
-    describe described describes entry exact execute executed exist existing exists file files
-    find finds found function get gets happen happens hold holds include included includes
-    including insists item know known largest latest likes line lines list listed lists locate
-    located look looks made make makes mean means mention mentions method mode name named
-    names newest note observed occur occurs oldest output outputs place placed point points
-    prefer preferred prefers present print printed prints project ran read reads repo report
-    reported reports repository result results return returned returns run running runs said
-    say says section set sets setting settings show showed showing shown shows smallest state
-    stated states take takes text thing time times told turned type user users value values
-    want wants wishes work works
+    appear applied apply attempt biggest call called change changed changes class clause
+    clauses code codebase command contain contained containing contains correspond define
+    defined defines definition describe described describes dir directory edit edited edits
+    entry exact execute executed exist existing exists find finds folder found function
+    include included includes including item know known largest latest line lines list listed
+    lists locate located look looks mean means method name named names newest note observed
+    occur occurs oldest output outputs patch present print printed prints project read reads
+    report reported reports reproduction result results return returned returns script scripts
+    section set sets setting settings show showed showing shown shows smallest step steps text
+    turned type value values
     """.split()
 )
 
