@@ -108,6 +108,11 @@ _FINITE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|does|did|will be|can be|may be|must be|should be|[a-z]{3,}"
     r"(?:ed|[^su]s))\b"
 )
+# Words after which a verb is an order ("and send it"), where elsewhere it may be a noun.
+_BEFORE_ORDERS = frozenset(
+    """and then to please kindly you must should shall will always never only not also just instead
+    or now : ! don't silently immediately first und y et e i en bitte favor ve и""".split()
+)
 _ASKS = re.compile(r"\b(?:can|could|would|will) you\b|\bi (?:need|want|order|would like) you\b")
 _PURPOSE = re.compile(r"^(?:to|if you|when|whenever|before|after|for|in order to)\b")
 _FLAGS = {
@@ -236,13 +241,14 @@ def _lexicon() -> tuple[dict[str, list[str]], dict[str, list[str]], list[tuple[s
 def _classes(sentence: str, tokens: list[str]) -> set[str]:
     exact, stems, dense = _lexicon()
     found = {name for name, pattern in _FLAGS.items() if pattern.search(sentence)}
-    for token in tokens:
+    for before, token in zip(["and", *tokens], tokens, strict=False):
         if token.isupper():
             found.add(token)
             continue
-        found.update(exact.get(token, ()))
+        names = list(exact.get(token, ()))
         for size in range(3, len(token) + 1):
-            found.update(stems.get(token[:size], ()))
+            names += stems.get(token[:size], ())
+        found.update(f"{name}!" if before in _BEFORE_ORDERS else name for name in names)
     if _DENSE.search(sentence):
         found.update(name for word, name in dense if word in sentence)
     order = _ADVERBS.match(sentence)
