@@ -152,7 +152,7 @@ _PATTERNS = {
         \bi(?: am|'m) (?:your|the|god|an?) (?:\w+ )?(?:developer|creator|admin\w*|owner|god|boss|supervisor|manager|operator|engineer|ceo|maker)\b[^\n]{{0,60}}(?:\byou\b|\bplease\b|\bmust\b|\bneed\b|running)
         \byou must (?:now )?(?:listen to|obey|follow|comply with|do as) (?:my|me|these|this|the (?:following|new))""",
     "asks for an act in someone's name": rf"""
-        (?:^|[\n.!?:;,\"'(]\s*)(?:first,? |then,? |also,? |now,? |please,? |kindly |could you |can you |would you |will you |i need you to |i want you to )*(?:please |kindly )?{_VERB}\s[^.\n]{{0,120}}(?<![\w/@.~-])my(?![\w/.=-])\s(?!(?:app|project|repo|package|module|table|function|script|bucket|cluster|image|container|server|service)\b)
+        (?:^|[\n.!?:;,\"'(]\s*)(?:first,? |then,? |also,? |now,? |please,? |kindly |could you |can you |would you |will you |i need you to |i want you to )*(?:please |kindly )?{_VERB}\s[^.\n]{{0,120}}(?<![\w/@.~-])my\s(?=[a-z])(?!(?:app|project|repo|package|module|table|function|script|bucket|cluster|image|container|server|service)\b)
         (?:^|[\n.!?:;,\"'(]\s*)(?:first,? |please,? |kindly |could you |can you |would you )+[^.\n]{{0,100}}(?<![\w/@.~-])(?:my|for me|let's send)(?![\w/.=-])""",
     "orders agents": rf"""
         \b(?:if|when|since|because|as) (?:you are|you're|you,) (?:an? |the )?(?:\w+ ){{0,2}}{_AGENT}\b[^.\n]{{0,90}}?\b(?:you|must|should|please|{_VERB})\b

@@ -225,7 +225,7 @@ def _substitutions(text: str) -> list[Decoded]:
     strange = [word for word in words if not _known(word)]
     if len(strange) < 2:
         return []
-    needed = 2 if len(words) <= 4 else 3
+    needed = max(2 if len(words) <= 4 else 3, len(strange) * 2 // 5)
     found = []
     if _gain([word[::-1] for word in strange]) >= needed:
         found.append(Decoded(text[::-1], "reversed"))
