@@ -65,19 +65,12 @@ SHAPES = (
         "hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/",
         r"[\w+/]{20,128}",
     ),
-    Shape(
-        "discord webhook",
-        "discord.com/api/webhooks/ discordapp.com/api/webhooks/",
-        r"\d{15,21}/[\w-]{40,100}",
-    ),
-    Shape(
-        "discord token", "MT Mj Mz MD NT Nj Nz ND OT OD", r"[\w-]{21,26}\.[\w-]{6}\.[\w-]{27,38}"
-    ),
-    Shape(
-        "stripe key",
-        "sk_live_ rk_live_ sk_test_ rk_test_ sk_prod_ rk_prod_",
-        r"[A-Za-z0-9]{10,247}",
-    ),
+    Shape("discord webhook", "discord.com/api/webhooks/ discordapp.com/api/webhooks/",
+          r"\d{15,21}/[\w-]{40,100}"),
+    Shape("discord token", "MT Mj Mz MD NT Nj Nz ND OT OD",
+          r"[\w-]{21,26}\.[\w-]{6}\.[\w-]{27,38}"),
+    Shape("stripe key", "sk_live_ rk_live_ sk_test_ rk_test_ sk_prod_ rk_prod_",
+          r"[A-Za-z0-9]{10,247}"),
     Shape("stripe webhook secret", "whsec_", r"[A-Za-z0-9+/]{24,128}={0,2}"),
     Shape("twilio key", "AC SK", r"(?=[a-f]*\d)[a-f0-9]{32}"),
     Shape("sendgrid key", "SG.", r"[\w-]{20,24}\.[\w-]{39,50}"),
@@ -110,11 +103,8 @@ SHAPES = (
           r"[A-Za-z0-9]{60,300}(?![\w+/=-])"),
     Shape("square token", "EAAA", r"[\w-]{56,64}"),
     Shape("square token", "sq0atp- sq0csp- sq0idp-", r"[\w\\-]{22,60}"),
-    Shape(
-        "paypal token",
-        "access_token$production$ access_token$sandbox$",
-        r"[0-9a-z]{16}\$[0-9a-f]{32}",
-    ),
+    Shape("paypal token", "access_token$production$ access_token$sandbox$",
+          r"[0-9a-z]{16}\$[0-9a-f]{32}"),
     Shape("shopify token", "shpat_ shpca_ shppa_ shpss_ shptka_", r"[A-Fa-f0-9]{32}"),
     Shape("artifactory key", "AKC", r"(?=[A-Za-z]*\d)[A-Za-z0-9]{10,100}(?![\w+/=-])"),
     Shape("artifactory token", "cmVmd", r"[A-Za-z0-9]{59}"),
@@ -129,11 +119,8 @@ SHAPES = (
     Shape("duffel token", "duffel_test_ duffel_live_", r"[\w=-]{43}"),
     Shape("dynatrace token", "dt0c01. dt0s01. dt0s02.", r"[A-Z0-9]{8,24}\.[A-Za-z0-9]{64}"),
     Shape("easypost key", "EZAK EZTK", r"[A-Za-z0-9]{54}"),
-    Shape(
-        "flutterwave key",
-        "FLWSECK_TEST- FLWSECK- FLWPUBK_TEST- FLWPUBK-",
-        r"[A-Za-z0-9]{12,32}(?:-X)?",
-    ),
+    Shape("flutterwave key", "FLWSECK_TEST- FLWSECK- FLWPUBK_TEST- FLWPUBK-",
+          r"[A-Za-z0-9]{12,32}(?:-X)?"),
     Shape("fly.io token", "fo1_", r"[\w-]{43}"),
     Shape("fly.io token", "fm1a_ fm1r_ fm2_", r"[A-Za-z0-9+/]{100,2000}={0,3}"),
     Shape("frame.io token", "fio-u-", r"[\w=-]{64}"),
@@ -151,16 +138,12 @@ SHAPES = (
     Shape("notion token", "secret_", r"(?=[A-Za-z]*\d)[A-Za-z0-9]{43}"),
     Shape("octopus key", "API-", r"(?=[A-Z]*\d)[A-Z0-9]{25,27}"),
     Shape("1password token", "ops_eyJ", r"[\w+/-]{100,2000}={0,3}"),
-    Shape(
-        "1password secret key", "A3-", r"[A-Z0-9]{6}-[A-Z0-9]{6}-?[A-Z0-9]{5}(?:-[A-Z0-9]{5}){3}"
-    ),
+    Shape("1password secret key", "A3-",
+          r"[A-Z0-9]{6}-[A-Z0-9]{6}-?[A-Z0-9]{5}(?:-[A-Z0-9]{5}){3}"),
     Shape("age key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{58}"),
     Shape("openshift token", "sha256~", r"[\w-]{43}"),
-    Shape(
-        "plaid token",
-        "access-sandbox- access-development- access-production-",
-        r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
-    ),
+    Shape("plaid token", "access-sandbox- access-development- access-production-",
+          r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
     Shape("planetscale token", "pscale_tkn_ pscale_pw_ pscale_oauth_", r"[\w=.-]{32,64}"),
     Shape("posthog key", "phx_ phs_", r"[A-Za-z0-9]{40,60}"),
     Shape("postman key", "PMAK-", r"[a-f0-9]{24}-[a-f0-9]{34}"),
@@ -190,24 +173,20 @@ SHAPES = (
     Shape("figma token", "figd_ figo_", r"[\w-]{40,64}"),
     Shape("mapbox token", "sk.eyJ pk.eyJ", r"[\w-]{20,200}\.[\w-]{20,64}"),
     Shape("defined networking token", "dnkey-", r"[\w=-]{26}-[\w=-]{52}"),
-    Shape(
-        "authress key",
-        "sc_ ext_ scauth_ authress_",
-        r"[a-z0-9]{5,30}\.[a-z0-9]{4,6}\.acc[_-][a-z0-9-]{10,32}\.[\w+/=-]{30,120}",
-    ),
+    Shape("authress key", "sc_ ext_ scauth_ authress_",
+          r"[a-z0-9]{5,30}\.[a-z0-9]{4,6}\.acc[_-][a-z0-9-]{10,32}\.[\w+/=-]{30,120}"),
     Shape("wepay, lob or rapid key", "live_pub_ test_pub_", r"[a-f0-9]{31}"),
     Shape("lob key", "live_ test_", r"[a-f0-9]{35}"),
     Shape("microsoft teams webhook", "webhook.office.com/webhookb2/", r"[\w@/-]{60,255}"),
     Shape("zapier webhook", "hooks.zapier.com/hooks/catch/", r"[\w/]{10,64}"),
-    Shape(
-        "softlayer key",
-        "api.softlayer.com/soap/v3/ api.softlayer.com/soap/v3.1/",
-        r"[A-Za-z0-9]{64}",
-    ),
+    Shape("softlayer key", "api.softlayer.com/soap/v3/ api.softlayer.com/soap/v3.1/",
+          r"[A-Za-z0-9]{64}"),
     Shape("telegram token", "api.telegram.org/bot", r"\d{6,12}:[\w-]{30,40}"),
 )
 
-_USER_PASSWORD = r" -(?:u|-user)[ \t=]{0,2}['\"]?[^\s:'\"/$]{1,100}:([^\s'\"/]{3,200})"
+_USER_PASSWORD = (
+    r" -(?:u|-user)[ \t=]{0,2}['\"]?[^\s:'\"/$]{1,100}:([^\s'\"/]{3,200})"
+)
 
 INFIXES = (
     Infix("telegram token", ":AA", 16, r"(?<![\w:])\d{5,16}:AA[\w-]{32,33}(?![\w-])"),
@@ -246,12 +225,8 @@ INFIXES = (
     ),
     Infix("signed url", "X-Amz-Signature=", 0, r"X-Amz-Signature=([0-9a-f]{64})"),
     Infix("signed url", "sig=", 1, r"(?<=[?&;])sig=([A-Za-z0-9%+/=_-]{40,120})"),
-    Infix(
-        "sidekiq credentials",
-        "CONTRIBSYS__COM",
-        0,
-        r"CONTRIBSYS__COM\W{1,4}([a-f0-9]{8}:[a-f0-9]{8})",
-    ),
+    Infix("sidekiq credentials", "CONTRIBSYS__COM", 0,
+          r"CONTRIBSYS__COM\W{1,4}([a-f0-9]{8}:[a-f0-9]{8})"),
     *(
         Infix("facebook token", f"{digit}|", 16, r"(?<!\w)\d{13,17}\|[\w-]{27,40}(?![\w-])")
         for digit in "0123456789"
@@ -268,19 +243,8 @@ PASSWORD_ENDINGS = (
 )
 TOKEN_ENDINGS = ("secret", "token", "credential", "credentials", "creds")
 KEY_ENDINGS = (
-    "apikey",
-    "authkey",
-    "accesskey",
-    "secretkey",
-    "privatekey",
-    "masterkey",
-    "accountkey",
-    "encryptionkey",
-    "signingkey",
-    "servicekey",
-    "sharedkey",
-    "clientkey",
-    "privkey",
+    "apikey", "authkey", "accesskey", "secretkey", "privatekey", "masterkey", "accountkey",
+    "encryptionkey", "signingkey", "servicekey", "sharedkey", "clientkey", "privkey",
 )
 
 # x_key is a secret when x is one of these ...

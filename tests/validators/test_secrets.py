@@ -266,11 +266,8 @@ FOUND = [  # text, the secret in it, its kind
     (f"deploy --token {A} --force", A, "secret"),
     ("machine h login ada password l0velace9", "l0velace9", "netrc password"),
     (f"The staging token is {B}, rotate it.", B, "secret"),
-    (
-        f'"private_key": "-----BEGIN PRIVATE KEY-----\\n{A}{A}\\n-----END PRIVATE KEY-----\\n"',
-        A + A,
-        "private key",
-    ),
+    (f'"private_key": "-----BEGIN PRIVATE KEY-----\\n{A}{A}\\n-----END PRIVATE KEY-----\\n"',
+     A + A, "private key"),
     (f"-----BEGIN EC PRIVATE KEY-----\n{PEM_BODY}\n[output cut]", PEM_BODY, "private key"),
     (f"token: {base64.b64encode(f'password={B}'.encode()).decode()}", B, "secret"),
     ("define('DB_PASSWORD', 's3cr3tpw');", "s3cr3tpw", "password"),
@@ -289,7 +286,9 @@ FOUND = [  # text, the secret in it, its kind
 
 
 @pytest.mark.parametrize(("text", "secret", "kind"), FOUND)
-def test_a_secret_is_found_in_the_form_it_is_written_in(text: str, secret: str, kind: str) -> None:
+def test_a_secret_is_found_in_the_form_it_is_written_in(
+    text: str, secret: str, kind: str
+) -> None:
     redacted, kinds = redact(text, KEY)
 
     assert secret not in redacted
