@@ -113,7 +113,7 @@ def _configure(connection: apsw.Connection, vectors: bool) -> None:
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     connection.execute(_PRAGMAS)
     if vectors:
-        # A shared library and numpy-free, but 3 ms that hooks need not pay.
+        # A shared library hooks need not pay for.
         from keepthread.stores.vectors import enable_vectors  # noqa: PLC0415
 
         enable_vectors(connection)

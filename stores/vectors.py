@@ -5,11 +5,12 @@ The model's name and dimension stand beside the vectors; another model is refuse
 """
 
 import json
+import os
 from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import apsw
-import sqlite_vec
 
 from keepthread.stores.errors import StoreError
 from keepthread.stores.query import fetch_all, fetch_one, fetch_value
@@ -26,8 +27,16 @@ class ModelMismatch(StoreError):
 def enable_vectors(connection: apsw.Connection) -> None:
     """Load sqlite-vec into a connection, and close the door behind it. Before any authorizer is set."""
     connection.enable_load_extension(True)
-    connection.load_extension(sqlite_vec.loadable_path())
+    connection.load_extension(_extension_path())
     connection.enable_load_extension(False)
+
+
+def _extension_path() -> str:
+    """Return the package's shared library without importing the package, which would load numpy."""
+    spec = find_spec("sqlite_vec")
+    if spec is None or not spec.submodule_search_locations:
+        raise StoreError("the package sqlite-vec is missing; run: pip install sqlite-vec")
+    return os.path.join(next(iter(spec.submodule_search_locations)), "vec0")
 
 
 def stored_model(connection: apsw.Connection) -> tuple[int, str, int] | None:
