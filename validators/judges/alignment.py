@@ -191,11 +191,12 @@ def _swapped(old: tuple[Token, ...], new: tuple[Token, ...]) -> bool:
     keys = [token.key for token in old], [token.key for token in new]
     apart = [place for place, (one, two) in enumerate(zip(*keys, strict=True)) if one != two]
     if len(apart) == 2 and keys[0][apart[0]] == keys[1][apart[1]]:
-        return not {old[apart[1]].link, new[apart[1]].link} <= {"and", "or", ",", "&"}
+        links = {old[apart[1]].link, new[apart[1]].link}
+        return len(links) == 1 and not links <= {"and", "or", ",", "&"}
     for place in range(1, len(old) - 1):
         other = keys[1].index(keys[0][place]) if keys[0][place] in keys[1] else 0
         if keys[0][:place] == keys[1][other + 1 :] and keys[0][place + 1 :] == keys[1][:other]:
-            return True
+            return old[place + 1].link == new[other + 1].link
     return False
 
 
@@ -211,22 +212,22 @@ def _alike(old: Token, new: Token) -> bool:
         return same_value(old, new)
     if {old.kind, new.kind} <= {"number", "version"} and extends(old.text, new.text):
         return not old.dimension and not new.dimension
-    if "number" in (old.kind, new.kind) or "code" in (old.kind, new.kind):
-        return old.text.strip("`").lower() == new.text.strip("`").lower()
-    first, second = old.key, new.key
-    if min(len(first), len(second)) < 5 or opposite(first, second):
+    if old.kind != "word" or new.kind != "word" or old.key[0] != new.key[0]:
+        return old.text.lower() == new.text.lower()
+    return _is_variant(old.key, new.key)
+
+
+def _is_variant(first: str, second: str) -> bool:
+    """Another form ("approved", "approval") or a misspelling of one word."""
+    least, longest = sorted((len(first), len(second)))
+    if least < 5 or opposite(first, second):
         return False
     common = 0
-    for one, two in zip(first, second, strict=False):
-        if one != two:
-            break
+    while common < least and first[common] == second[common]:
         common += 1
-    longest = max(len(first), len(second))
-    if common >= 5 and longest - common <= 4 and min(len(first), len(second)) - common <= 1:
-        return old.kind != "version"
-    if old.kind != "word" or longest <= 5:
-        return False
-    return _one_edit(first, second) or _inserted(first, second, common)
+    if common >= 5 and longest - common <= 4 and least - common <= 1:
+        return True
+    return longest > 5 and (_one_edit(first, second) or _inserted(first, second, common))
 
 
 def _inserted(first: str, second: str, common: int) -> bool:
@@ -238,7 +239,7 @@ def _inserted(first: str, second: str, common: int) -> bool:
 
 def _one_edit(first: str, second: str) -> bool:
     """Whether one insertion, deletion, substitution or swap leads from one word to the other."""
-    if first[0] != second[0] or abs(len(first) - len(second)) > 1:
+    if abs(len(first) - len(second)) > 1:
         return False
     start = 0
     while start < min(len(first), len(second)) and first[start] == second[start]:
@@ -308,8 +309,10 @@ def opposite(first: str, second: str) -> bool:
 
 
 def _prefixed(first: str, second: str) -> bool:
-    short, long = sorted((first, second), key=len)
-    return len(short) > 3 and long.removesuffix(short).rstrip("-") in _REVERSING
+    short, long = (first, second) if len(first) < len(second) else (second, first)
+    if len(short) < 4 or not long.endswith(short):
+        return False
+    return long.removesuffix(short).rstrip("-") in _REVERSING
 
 
 _REVERSING: Final = frozenset({"un", "in", "im", "non", "dis", "ir", "de", "anti"})

@@ -273,7 +273,7 @@ def _slot(pair: Pair) -> Conflict | None:
     longest = max(len(gap.old), len(gap.new))
     weights = [sum(token.weight for token in side) for side in gap[:2]]
     extra = max(0.0, sum(both.alone) - sum(weights))
-    tight = extra == 0 and len(pair.old.tokens) <= 8
+    tight = extra == 0 and len(pair.old.tokens) <= 8 and not _has_verb(pair, gap)
     if not (named or functional) and _counted(gap):
         return None
     if longest > (4 if named or functional else 2 if tight else 1) or _two_slots(gap):
@@ -298,6 +298,11 @@ def _only_gap(both: Alignment) -> Gap | None:
     if both.exchanged or not gap.old or not gap.new or max(map(len, gap[:2])) > 2:
         return None
     return gap if same_type(gap) or len(gap.old) == len(gap.new) == 1 else None
+
+
+def _has_verb(pair: Pair, gap: Gap) -> bool:
+    verbs = pair.old.verb, pair.new.verb
+    return any(t.key == verb for side, verb in zip(gap[:2], verbs, strict=True) for t in side)
 
 
 def _counted(gap: Gap) -> bool:

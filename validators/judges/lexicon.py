@@ -1,7 +1,7 @@
-"""Word lists the judge reads with: closed classes, opposites, synonyms, units.
+"""What words mean to the judge: stems, synonyms, opposites, and nouns that have one value.
 
-Every list is data for ``reading`` and ``alignment``; nothing here decides. Words are lower case
-and, where a list is keyed by content words, reduced by :func:`stem`.
+Data for ``tokens``, ``alignment`` and ``conflicts``; nothing here decides. Lists of content words
+hold keys (see :func:`key`).
 """
 
 from typing import Final
@@ -148,11 +148,13 @@ def key(word: str) -> str:
     return SYNONYMS.get(stemmed, stemmed)
 
 
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
+    """The words of a list."""
     return frozenset(text.split())
 
 
-def _stems(text: str) -> frozenset[str]:
+def keys(text: str) -> frozenset[str]:
+    """The keys of a list of words."""
     return frozenset(key(word) for word in text.split())
 
 
@@ -166,19 +168,7 @@ def _rivals(text: str) -> dict[str, frozenset[str]]:
     return {word: frozenset(others) for word, others in rivals.items()}
 
 
-STOP: Final = _words(
-    "a an the this that these those it its itself he she him her his they them their we us our "
-    "you your i my me mine i'm i've we've it's you're they're he's she's that's there there's "
-    "of to in on at by for with from as about than then so such and or if "
-    "be is are was were been being am do does did done has have had having will would can could "
-    "shall should may might must which who whom whose what when where while because since also "
-    "too very just really quite rather actually currently now today presently still already "
-    "yet again here up out off both each per via s t ve re ll d m let lets via within "
-    "all every between upon e.g i.e eg ie etc vs please well please"
-)
-"""Words without content of their own. Some of them are cues that ``reading`` looks at first."""
-
-LIGHT: Final = _stems(
+LIGHT: Final = keys(
     "use take make get go run set give say tell see new thing way time lot kind some other "
     "more much many like want need work come keep put look think know one own good great "
     "before after over under above below inside outside into onto across along toward towards "
@@ -188,86 +178,20 @@ LIGHT: Final = _stems(
 )
 """Content words too common to show by themselves that two statements share a topic."""
 
-ADDITIVE: Final = _stems(
+ADDITIVE: Final = keys(
     "support include contain import handle accept export depend list mention cover read parse "
     "like love enjoy want"
 )
 """Verbs with many objects at a time: another object adds, it does not replace."""
-PERSONAL_FUNCTIONAL: Final = _stems("live work drive study weigh major")
+
+PERSONAL_FUNCTIONAL: Final = keys("live work drive study weigh major")
 """Verbs of which a person has one object at a time ("I work as", "I live in")."""
 
-TYPE_NAMES: Final = _words(
+TYPE_NAMES: Final = words(
     "str int float bool none null list lists dict dicts tuple tuples string strings integer "
     "integers boolean bytes datetime json yaml xml csv toml"
 )
 """Plain words that name a type or format: one in place of another is a correction."""
-
-NEGATORS: Final = _words(
-    "not no never none nobody nothing neither nor without cannot can't don't doesn't didn't "
-    "isn't aren't wasn't weren't won't wouldn't shouldn't couldn't hasn't haven't hadn't mustn't "
-    "needn't ain't dont doesnt isnt arent wont cant unable nowhere nope hardly barely"
-)
-NEGATIVE_VERBS: Final = _stems("stop remove discontinue abandon cease")
-"""Verbs that deny what follows them ("stopped using", "dropped support for")."""
-
-NUMBER_WORDS: Final = {
-    word: float(value)
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-        "fifteen sixteen seventeen eighteen nineteen twenty".split()
-    )
-} | {
-    "thirty": 30.0, "forty": 40.0, "fifty": 50.0, "sixty": 60.0, "seventy": 70.0, "eighty": 80.0,
-    "ninety": 90.0, "hundred": 100.0, "thousand": 1e3, "million": 1e6, "once": 1.0, "twice": 2.0,
-    "thrice": 3.0, "first": 1.0, "second": 2.0, "third": 3.0, "fourth": 4.0, "fifth": 5.0,
-    "sixth": 6.0, "seventh": 7.0, "eighth": 8.0, "ninth": 9.0, "tenth": 10.0, "eleventh": 11.0,
-    "twelfth": 12.0, "half": 0.5, "single": 1.0, "pair": 2.0, "couple": 2.0, "dozen": 12.0,
-    "double": 2.0, "triple": 3.0,
-}  # fmt: skip
-FREQUENCIES: Final = {
-    "hourly": 24.0, "daily": 1.0, "nightly": 1.0, "weekly": 1 / 7, "fortnightly": 1 / 14,
-    "biweekly": 1 / 14, "monthly": 12 / 365.25, "quarterly": 4 / 365.25, "yearly": 1 / 365.25,
-    "annually": 1 / 365.25,
-}  # fmt: skip
-"""How often a day."""
-
-MAGNITUDES: Final = {
-    "hundred": 100.0, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12,
-}  # fmt: skip
-
-UNITS: Final = {
-    name: (dimension, factor)
-    for dimension, factor, names in (
-        ("time", 1e-6, "us µs microsecond microseconds"),
-        ("time", 1e-3, "ms msec millisecond milliseconds"),
-        ("time", 1.0, "s sec secs second seconds"),
-        ("time", 60.0, "min mins minute minutes"),
-        ("time", 3600.0, "h hr hrs hour hours"),
-        ("time", 86400.0, "d day days"),
-        ("time", 604800.0, "week weeks wk wks"),
-        ("time", 2629800.0, "month months"),
-        ("time", 31557600.0, "year years yr yrs"),
-        ("bytes", 1.0, "byte bytes"),
-        ("bytes", 1e3, "kb kilobyte kilobytes"),
-        ("bytes", 1e6, "mb megabyte megabytes"),
-        ("bytes", 1e9, "gb gigabyte gigabytes"),
-        ("bytes", 1e12, "tb terabyte terabytes"),
-        ("bytes", 1024.0, "kib"),
-        ("bytes", 1048576.0, "mib"),
-        ("bytes", 1073741824.0, "gib"),
-        ("dozen", 1.0, "dozen"),
-        ("percent", 1.0, "% percent pct"),
-        ("length", 1.0, "m meter meters metre metres"),
-        ("length", 1000.0, "km kilometer kilometers kilometre kilometres"),
-        ("length", 1609.34, "mile miles"),
-        ("mass", 1.0, "kg kgs kilo kilos kilogram kilograms"),
-        ("mass", 0.4536, "lb lbs pound pounds"),
-        ("rate", 1.0, "rps qps req/s requests/s"),
-        ("rate", 1 / 60, "rpm req/min requests/min"),
-    )
-    for name in names.split()
-}
-MONEY: Final = _words("$ € £ usd eur gbp dollar dollars euro euros")
 
 OPPOSITES: Final = _rivals(
     """
@@ -451,7 +375,7 @@ CONTRASTS: Final = _rivals(
 )
 """Qualifiers that name different things of one kind: statements about two of them do not meet."""
 
-FUNCTIONAL: Final = _stems(
+FUNCTIONAL: Final = keys(
     "command port version owner name path url branch timeout limit size format license status "
     "manager runner framework language database engine default host domain address region model "
     "theme color colour indentation style linter formatter formatting tool driver backend "
@@ -467,7 +391,7 @@ FUNCTIONAL: Final = _stems(
 )
 """Attribute nouns that have one value at a time."""
 
-COMPOUND_PARTS: Final = _words(
+COMPOUND_PARTS: Final = words(
     "non self re pre multi anti well semi full real open high low long short end up read case "
     "thread on in off two three four one year day based time level old free safe only out date "
     "sensitive insensitive side wide enabled friendly ready hand first second third line write "
@@ -475,81 +399,8 @@ COMPOUND_PARTS: Final = _words(
 )
 """Parts of hyphenated words that are plain English, not the name of a thing."""
 
-INVERSE_FUNCTIONAL: Final = _stems(
+INVERSE_FUNCTIONAL: Final = keys(
     "own maintain manage lead handle review host serve approve assigned responsible administer "
     "oversee head chair"
 )
 """Predicates that one subject has at a time ("X owns billing", "X is the default branch")."""
-
-AUXILIARIES: Final = _words(
-    "is are was were be became becomes has have had does do did can could will would shall should "
-    "may might must cannot isn't aren't wasn't weren't doesn't don't didn't hasn't won't can't"
-)
-CLEAR_VERBS: Final = _words(
-    "take use require need have live depend expect become own contain include listen prefer like "
-    "love hate want expire connect serve keep get go come belong exist produce emit load parse "
-    "expose bind speak know remember cover poll sleep wait scale generate respect ignore skip "
-    "fetch push wear eat see hear say tell give hold mean allow deny accept reject enable "
-    "disable handle provide ensure manage maintain receive send write read apply remain stay sit "
-    "resolve replace join add clean delete create install configure render trigger convert "
-    "insert publish subscribe consume restart arrive depart appear happen occur"
-)
-"""Base forms that are verbs wherever they follow a noun."""
-NOUN_VERBS: Final = _words(
-    "run default deploy start fail pass return support store call build lead cost last retry log "
-    "point target work finish begin host ship release crash hang exit validate cache lock rotate "
-    "compile import export mount sort pull lint format test check report review approve move "
-    "change rename switch upgrade bump migrate raise lower increase reduce set merge close land "
-    "revert drop stop limit time spawn flush measure lie stand rest act hand open end block ask "
-    "turn show talk walk step score lose win study process queue index sign"
-)
-"""Base forms that are as often nouns: verbs only when inflected or after a plural."""
-PAST_VERBS: Final = _words(
-    "took ran wrote kept went got made found said sent spent sat lay drew drove ate fell gave grew "
-    "held knew led met paid rose saw sold bought brought taught thought threw told won wore chose "
-    "began came caught lost left broke built"
-)
-PRONOUNS: Final = _words("i you we they he she it i'm i've we've we're you're they're it's there")
-
-
-def is_finite(word: str, after: str, before: str) -> bool:
-    """Whether a lower-case word is read as the finite verb (``before``/``after``: neighbours)."""
-    if word in AUXILIARIES or word in PAST_VERBS:
-        return True
-    if _may_be_verb(after):
-        return False
-    if word in CLEAR_VERBS:
-        return True
-    if word in NOUN_VERBS:
-        return before.endswith("s") and not before.endswith("ss")
-    return _may_be_verb(word)
-
-
-def is_verbal(word: str) -> bool:
-    """Whether a lower-case word at the head of a predicate is a verb or participle."""
-    if is_finite(word, "", "") or word in CLEAR_VERBS or word in NOUN_VERBS:
-        return True
-    return word.endswith("ed") or IRREGULAR.get(word, word) != word
-
-
-def is_base_verb(word: str) -> bool:
-    """Whether a clause that opens with this word is read as an instruction."""
-    return word in CLEAR_VERBS or word in NOUN_VERBS or word in ("add", "never", "always")
-
-
-def _may_be_verb(word: str) -> bool:
-    """An inflected form of a known verb, an auxiliary, or a verb that is nothing else."""
-    if word in AUXILIARIES or word in PAST_VERBS or word in CLEAR_VERBS:
-        return True
-    for ending in ("s", "es", "d", "ed"):
-        base = word.removesuffix(ending)
-        if base != word and (base in CLEAR_VERBS or base in NOUN_VERBS):
-            return True
-    return word.endswith(("ies", "ied")) and word[:-3] + "y" in NOUN_VERBS
-
-
-TRANSITIONS: Final = _stems(
-    "change switch move migrate rename bump upgrade downgrade raise increase lower drop reduce go "
-    "transition port convert shift relocate transfer cut double grow update pass hand"
-)
-REPLACERS: Final = ("instead of", "rather than", "in place of", "as opposed to", "in favor of")

@@ -7,7 +7,7 @@ of the other.
 
 from typing import Final, NamedTuple
 
-from keepthread.validators.judges import lexicon
+from keepthread.validators.judges import grammar, lexicon
 from keepthread.validators.judges.alignment import Alignment, Gap, align
 from keepthread.validators.judges.conflicts import (
     TOPIC_MIN,
@@ -19,8 +19,11 @@ from keepthread.validators.judges.conflicts import (
 from keepthread.validators.judges.reading import Clause, read
 from keepthread.validators.judges.tokens import TOKENS_MAX
 
-PAIRS_MAX: Final = 6
+PAIRS_MAX: Final = 4
 """How many pairs of clauses of two longer texts are compared: those with most in common."""
+
+LONG: Final = 8
+"""Content words from which a sentence counts as long: it has side details."""
 
 
 class Statement(NamedTuple):
@@ -54,17 +57,16 @@ def judge(old: Statement, new: Statement, similarity: float | None = None) -> Ju
     first, second = read(old.text), read(new.text)
     if not first or not second:
         return Judgement("unrelated", 0.5, False, "nothing to compare")
-    whole = _pair(_joined(first), _joined(second), old, new, similarity)
-    if _repeats(first, second, whole.both):
+    if _repeats(first, second):
         return Judgement("duplicate", 1.0, True, "says the same")
-    pairs = [whole]
-    if len(first) + len(second) > 2:
-        best = _nearest_clauses(first, second)
-        pairs = [_pair(one, two, old, new, similarity) for one, two in best]
+    pairs = [_pair(one, two, old, new, similarity) for one, two in _nearest_clauses(first, second)]
     found = [conflict for pair in pairs if (conflict := find_conflict(pair))]
     if found:
         return Judgement("contradiction", *max(found, key=lambda one: (one.sure, one.score)))
-    return _agreement(whole)
+    single = len(first) == len(second) == 1 and len(pairs) == 1
+    return _agreement(
+        pairs[0] if single else _pair(_joined(first), _joined(second), old, new, similarity)
+    )
 
 
 def _pair(
@@ -87,22 +89,20 @@ def _pair(
 def _aliases(subject: str) -> frozenset[frozenset[str]]:
     names = (name.split() for name in subject.lower().split("|"))
     return frozenset(
-        frozenset(lexicon.key(word) for word in name if word not in lexicon.STOP)
+        frozenset(lexicon.key(word) for word in name if word not in grammar.STOP)
         for name in names
         if name
     )
 
 
-def _repeats(first: tuple[Clause, ...], second: tuple[Clause, ...], both: Alignment) -> bool:
+def _repeats(first: tuple[Clause, ...], second: tuple[Clause, ...]) -> bool:
     """The same words in the same order, denied or retracted alike."""
-    if both.left_old or both.left_new or both.reordered or both.flipped or both.finer:
-        return False
-    denied = [sum(clause.negated for clause in reading) % 2 for reading in (first, second)]
-    over = [
-        frozenset[str]().union(*(clause.retracted for clause in reading))
-        for reading in (first, second)
+    said = [
+        [token.key for clause in reading for token in clause.tokens] for reading in (first, second)
     ]
-    return denied[0] == denied[1] and over[0] == over[1]
+    denied = [sum(clause.negated for clause in reading) % 2 for reading in (first, second)]
+    over = [{key for clause in reading for key in clause.retracted} for reading in (first, second)]
+    return said[0] == said[1] and denied[0] == denied[1] and over[0] == over[1]
 
 
 def _nearest_clauses(
@@ -116,7 +116,8 @@ def _nearest_clauses(
         ((_overlap(one, two), one, two) for one in old for two in new),
         key=lambda item: -item[0],
     )
-    return [(one, two) for overlap, one, two in ranked[:PAIRS_MAX] if overlap > 0]
+    few = len(ranked) == 1  # two short statements may share only their subject key
+    return [(one, two) for overlap, one, two in ranked[:PAIRS_MAX] if overlap > 0 or few]
 
 
 def _said(clause: Clause) -> tuple[str | bool, ...]:
@@ -133,38 +134,76 @@ def _joined(reading: tuple[Clause, ...]) -> Clause:
     if len(reading) == 1:
         return reading[0]
     tokens = tuple(token for clause in reading for token in clause.tokens)
-    return reading[0]._replace(tokens=tokens[:TOKENS_MAX])
+    return reading[0]._replace(
+        tokens=tokens[:TOKENS_MAX],
+        negated=sum(clause.negated for clause in reading) % 2 == 1,
+        personal=any(clause.personal for clause in reading),
+    )
 
 
 def _agreement(pair: Pair) -> Judgement:
     """No conflict was found: how much does each statement repeat of the other?"""
     both = pair.both
-    mean = (both.cover_old + both.cover_new) / 2
-    close = pair.similarity if pair.similarity is not None else 0.1 + 0.85 * mean
-    least = min(both.cover_old, both.cover_new)
-    opposed = bool(both.contrasts or both.values or both.opposites or both.negation)
-    corrected = len(both.exchanged) == 1 and (same_type(both.exchanged[0]) or not pair.synonymous)
-    news = min(len(pair.old.tokens), len(pair.new.tokens)) >= 8 and not pair.personal
-    adds = both.new_only >= 1.0 or (both.new_only > 0.6 and typed(both.left_new))
-    adds = adds or (not news and any(t.link in ("and", "or", ",") for t in both.left_new))
-    adds = (adds or both.finer > 0) and both.finer >= 0
-    reworded = close >= 0.85 and (len(both.exchanged) > 1 or both.reordered > 1)
-    if both.cover_old >= 0.85 and adds and not reworded:
+    long = min(len(pair.old.tokens), len(pair.new.tokens)) >= LONG and not pair.personal
+    close = pair.similarity if pair.similarity is not None else _estimate(both, long)
+    adds = _adds(both, long)
+    reworded = len(both.exchanged) > 1 or both.reordered > 1
+    if both.cover_old >= 0.85 and adds and not (reworded and close >= (0.75 if long else 0.85)):
         return Judgement("refinement", both.cover_old, True, "keeps the statement and adds to it")
-    if not opposed and not corrected:
+    opposed = both.contrasts or both.values or both.opposites or both.negation
+    if not opposed and not _is_corrected(pair):
         if both.cover_new >= 0.85 and both.cover_old >= 0.6:
             safe = both.new_only < 0.5 and both.cover_old >= 0.85 and not both.finer
-            return Judgement("duplicate", mean, safe, "says the same")
-        near = close >= (0.64 if news else 0.75) and least >= (0.25 if news else 0.35)
-        near = near or (pair.similarity or 0.0) >= 0.85
-        plain = {"word", "date", "name"} if news else {"word", "date"}
-        if near and not same_type(Gap(both.left_old, both.left_new, 0, 0), plain):
-            alike = not (typed(both.left_old + both.left_new) or both.exchanged or adds)
-            safe = alike and (pair.similarity or 0.0) >= 0.9 and least >= 0.6
+            return Judgement("duplicate", both.cover_new, safe, "says the same")
+        if _paraphrases(pair, close, long):
+            named = typed(both.left_old + both.left_new)
+            safe = not (named or both.exchanged or adds) and (pair.similarity or 0.0) >= 0.9
+            safe = safe and min(both.cover_old, both.cover_new) >= 0.6
             return Judgement("duplicate", close, safe, "says the same in other words")
     if both.cover_old >= 0.7 and both.topic >= TOPIC_MIN:
         return Judgement("refinement", both.cover_old, True, "keeps the statement and adds to it")
-    topical = 0.3 if pair.personal else 0.45
-    if close >= topical and (both.topic >= 1.5 or pair.same_subject):
+    topical = both.topic >= 1.5 or pair.same_subject
+    if topical and close >= (0.3 if pair.personal else 0.45):
         return Judgement("refinement", 0.5, False, "same topic, another side of it")
+    least = min(both.cover_old, both.cover_new)
     return Judgement("unrelated", 1.0 - least, False, "little in common")
+
+
+def _estimate(both: Alignment, long: bool) -> float:
+    """Stands in for the similarity of embeddings: fitted by eye to the overlap of words."""
+    return 0.85 * (both.cover_old + both.cover_new) / 2 + (0.2 if long else 0.1)
+
+
+def _adds(both: Alignment, long: bool) -> bool:
+    """Whether the new statement says something of weight that the old one does not."""
+    if both.finer:
+        return both.finer > 0
+    if both.new_only >= 1.0 or (both.new_only > 0.6 and typed(both.left_new)):
+        return True
+    return not long and any(token.link in ("and", "or", ",") for token in both.left_new)
+
+
+def _paraphrases(pair: Pair, close: float, long: bool) -> bool:
+    """Near in meaning, and no value or name stands against another.
+
+    In long sentences names and numbers are side details that a paraphrase may exchange.
+    """
+    both = pair.both
+    sides = Gap(both.left_old, both.left_new, 0, 0)
+    details = ("word", "date", "name", "number", "score") if long else ("word", "date")
+    if same_type(sides, details):
+        return False
+    least = min(both.cover_old, both.cover_new)
+    floor = 0.25 if long else 0.5 if pair.personal else 0.35
+    return (pair.similarity or 0.0) >= 0.85 or (
+        close >= (0.64 if long else 0.75) and least >= floor
+    )
+
+
+def _is_corrected(pair: Pair) -> bool:
+    """The statements differ in one place, and not by a synonym."""
+    if len(pair.both.exchanged) != 1:
+        return False
+    gap = pair.both.exchanged[0]
+    elsewhere = sum(pair.both.alone) - sum(token.weight for side in gap[:2] for token in side)
+    return elsewhere < 2.0 and (same_type(gap) or not pair.synonymous)

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from typing import Final, NamedTuple
 
-from keepthread.validators.judges import lexicon
+from keepthread.validators.judges import grammar, lexicon, quantities
 from keepthread.validators.judges.tokens import (
     Token,
     Word,
@@ -20,7 +20,7 @@ from keepthread.validators.judges.tokens import (
     split_words,
 )
 
-CHARACTERS_MAX: Final = 2_000
+CHARACTERS_MAX: Final = 1_200
 CLAUSES_MAX: Final = 24
 
 _CLAUSE_END: Final = re.compile(
@@ -90,7 +90,7 @@ class Clause(NamedTuple):
 
 
 def read(text: str) -> tuple[Clause, ...]:
-    """Read ``text`` (its first 2,000 characters) into clauses.
+    """Read ``text`` (its first 1,200 characters) into clauses.
 
     Questions are read only when there is nothing else.
     """
@@ -119,7 +119,7 @@ def _clause(text: str) -> Clause:
     tokens = [token for _, token in placed]
     subject = _subject(kept, placed)
     kept_lows = [word.low for word in kept if not word.quoted]
-    negations = sum(low in lexicon.NEGATORS for low in kept_lows)
+    negations = sum(low in grammar.NEGATORS for low in kept_lows)
     negations -= sum(pair in _NOT_NEGATING for pair in zip(kept_lows, kept_lows[1:], strict=False))
     return Clause(
         tokens=tuple(tokens),
@@ -153,7 +153,7 @@ def _drop_retracted(words: list[Word]) -> tuple[list[Word], list[Word], bool]:
     text = " ".join(lows)
     over: set[int] = set()
     past = False
-    for phrase in (*lexicon.REPLACERS, ", not", "and not"):
+    for phrase in (*grammar.REPLACERS, ", not", "and not"):
         over |= _span_after(lows, text, phrase, _SPAN_STOPS)
     for phrase in ("used to", "formerly", "previously", "once was", "was originally"):
         if phrase == "used to" and _BEING & set(_before(lows, "used")):
@@ -193,7 +193,7 @@ def _moved_from(lows: list[str]) -> set[int]:
     start = lows.index("from")
     stops = [place for place in range(start + 2, len(lows)) if lows[place] == "to"]
     if not stops or not any(
-        lexicon.key(low) in lexicon.TRANSITIONS for low in lows[:start] + lows[stops[0] :]
+        lexicon.key(low) in grammar.TRANSITIONS for low in lows[:start] + lows[stops[0] :]
     ):
         return set()
     return set(range(start + 1, stops[0]))
@@ -224,11 +224,11 @@ def _subject(words: list[Word], placed: list[tuple[int, Token]]) -> int:
 def _has_no_subject(words: list[Word]) -> bool:
     """An instruction, or a clause about a pronoun."""
     for word in words[:4]:
-        if word.low in lexicon.PRONOUNS:
+        if word.low in grammar.PRONOUNS:
             return True
-        if word.low not in lexicon.STOP:
+        if word.low not in grammar.STOP:
             break
-    if not lexicon.is_base_verb(words[0].low):
+    if not grammar.is_base_verb(words[0].low):
         return False
     lows = [word.low for word in words[1:6]]
     ends = [place for place, low in enumerate(lows) if low in _SUBORDINATE]
@@ -236,9 +236,9 @@ def _has_no_subject(words: list[Word]) -> bool:
 
 
 def _is_inflected(low: str) -> bool:
-    if low.endswith("ed") or low in lexicon.AUXILIARIES:
+    if low.endswith("ed") or low in grammar.AUXILIARIES:
         return True
-    return low not in lexicon.CLEAR_VERBS and lexicon.is_finite(low, "", "")
+    return low not in grammar.CLEAR_VERBS and grammar.is_finite(low, "", "")
 
 
 def _is_verb(words: list[Word], place: int) -> bool:
@@ -248,7 +248,7 @@ def _is_verb(words: list[Word], place: int) -> bool:
     if word.quoted:
         return False
     after = words[place + 1].low if place + 1 < len(words) else ""
-    return lexicon.is_finite(word.low, after, words[place - 1].low)
+    return grammar.is_finite(word.low, after, words[place - 1].low)
 
 
 def _looks_like_verb(words: list[Word], place: int) -> bool:
@@ -271,13 +271,13 @@ def _verb(tokens: list[Token], subject: int) -> str:
         return ""
     token = tokens[subject]
     inflected = token.text.endswith(("s", "ed")) and token.text.islower()
-    return token.key if inflected or lexicon.is_verbal(token.text.lower()) else ""
+    return token.key if inflected or grammar.is_verbal(token.text.lower()) else ""
 
 
 def _denied(words: list[Word]) -> frozenset[str]:
     keys: set[str] = set()
     for place, word in enumerate(words):
-        if word.low in lexicon.NEGATORS and not word.quoted:
+        if word.low in grammar.NEGATORS and not word.quoted:
             after = [one for one in words[place + 1 : place + 6] if has_content(one)]
             keys |= {read_token(one, opening=True).key for one in after[:3]}
     return frozenset(keys)
@@ -286,7 +286,7 @@ def _denied(words: list[Word]) -> frozenset[str]:
 def _denials(lows: list[str]) -> frozenset[str]:
     keys = frozenset(map(lexicon.stem, lows))
     dropped = keys & {"drop"} if "support" in keys else frozenset()
-    return (keys & lexicon.NEGATIVE_VERBS) | dropped
+    return (keys & grammar.NEGATIVE_VERBS) | dropped
 
 
 def _is_passive(lows: list[str]) -> bool:
@@ -302,9 +302,9 @@ def _is_passive(lows: list[str]) -> bool:
 def _is_episodic(lows: list[str]) -> bool:
     """Something is going on with anyone of a kind ("a man is...-ing", "there is no dog")."""
     if lows[0] == "there":
-        going_on = any(low.endswith("ing") for low in lows)
-        return going_on and not any(low in lexicon.NUMBER_WORDS or low[0].isdigit() for low in lows)
-    counted = lows[0] in lexicon.NUMBER_WORDS and lows[0] != "first"
+        counts = any(low in quantities.NUMBER_WORDS or low[0].isdigit() for low in lows)
+        return not counts and any(low.endswith("ing") for low in lows)
+    counted = lows[0] in quantities.NUMBER_WORDS and lows[0] != "first"
     return (lows[0] in _INDEFINITE or counted) and any(
         first in ("is", "are") and (second.endswith("ing") or second in ("not", "being"))
         for first, second in zip(lows, lows[1:], strict=False)

@@ -7,7 +7,7 @@ Two tokens with one ``key`` mean the same: "60 seconds" and "1 minute", "configu
 import re
 from typing import Final, NamedTuple
 
-from keepthread.validators.judges import lexicon
+from keepthread.validators.judges import grammar, lexicon, quantities
 
 TOKENS_MAX: Final = 64
 
@@ -134,7 +134,7 @@ def has_content(word: Word) -> bool:
     if not any(character.isalnum() for character in low):
         return False
     return word.quoted or not (
-        low in lexicon.STOP or low in lexicon.NEGATORS or low in ("longer", "used", "ago")
+        low in grammar.STOP or low in grammar.NEGATORS or low in ("longer", "used", "ago")
     )
 
 
@@ -169,7 +169,7 @@ def read_token(word: Word, opening: bool = False) -> Token:
 def _number(word: Word, following: Word | None) -> tuple[Token, int] | None:
     """A number with its unit, and how many words it took."""
     low = word.low
-    if low in lexicon.NUMBER_WORDS or low in lexicon.FREQUENCIES:
+    if low in quantities.NUMBER_WORDS or low in quantities.FREQUENCIES:
         return _number_word(low, following)
     if not any(character.isdigit() for character in low[:3]):
         return None
@@ -184,11 +184,11 @@ def _number(word: Word, following: Word | None) -> tuple[Token, int] | None:
     if not match:
         count, dash, unit = low.partition("-")
         unit = unit.removesuffix("-old")
-        if dash and count.isdigit() and unit in lexicon.UNITS:
+        if dash and count.isdigit() and unit in quantities.UNITS:
             return _measured(float(count), "", unit, None)  # 34-year-old, 30-minute
         return None
     if "." in match[2] and not match[3] and not match[1].strip("~"):
-        units = (lexicon.UNITS, lexicon.MAGNITUDES, lexicon.MONEY)
+        units = (quantities.UNITS, quantities.MAGNITUDES, quantities.MONEY)
         if following is None or not any(following.low in unit for unit in units):
             return None  # "3.11" names a version, and a ratio compares like one
     value = float(match[2].replace(",", "").replace("_", ""))
@@ -206,13 +206,13 @@ def _clock(match: re.Match[str], following: Word | None) -> tuple[Token, int]:
 
 
 def _number_word(low: str, following: Word | None) -> tuple[Token, int] | None:
-    if low in lexicon.FREQUENCIES:
-        return _measure(lexicon.FREQUENCIES[low], "frequency")._replace(
-            key=f"{lexicon.FREQUENCIES[low]:.4g}frequency"
+    if low in quantities.FREQUENCIES:
+        return _measure(quantities.FREQUENCIES[low], "frequency")._replace(
+            key=f"{quantities.FREQUENCIES[low]:.4g}frequency"
         ), 1
     if low in ("once", "twice", "thrice"):
-        return _measure(lexicon.NUMBER_WORDS[low], "times"), 1
-    return _measured(lexicon.NUMBER_WORDS[low], "", "", following)
+        return _measure(quantities.NUMBER_WORDS[low], "times"), 1
+    return _measured(quantities.NUMBER_WORDS[low], "", "", following)
 
 
 def _frequency(words: list[Word]) -> tuple[Token, int] | None:
@@ -220,7 +220,7 @@ def _frequency(words: list[Word]) -> tuple[Token, int] | None:
     if len(words) < 2 or words[0].low not in ("every", "each", "per"):
         return _repeated(words)
     if words[1].low in _PERIODS:
-        value, taken = 86400.0 / lexicon.UNITS[_PERIODS[words[1].low]][1], 2
+        value, taken = 86400.0 / quantities.UNITS[_PERIODS[words[1].low]][1], 2
     else:
         measured = _number(words[1], words[2] if len(words) > 2 else None)
         if not measured or measured[0].dimension != "time" or not measured[0].value:
@@ -233,18 +233,18 @@ def _repeated(words: list[Word]) -> tuple[Token, int] | None:
     """ "twice a week", "3 times per day" as a frequency; "an hour" as a time."""
     lows = [word.low for word in words]
     if lows[0] in ("a", "an") and lows[1:2] in (["hour"], ["minute"], ["second"]):
-        return _measure(lexicon.UNITS[lows[1]][1], "time"), 2
+        return _measure(quantities.UNITS[lows[1]][1], "time"), 2
     counted = _COUNTS.get(lows[0])
     taken = 1
     if counted is None and lows[1:2] == ["times"]:
-        value = lexicon.NUMBER_WORDS.get(lows[0])
+        value = quantities.NUMBER_WORDS.get(lows[0])
         counted = float(lows[0]) if value is None and lows[0].isdigit() else value
         taken = 2
     if counted is None or len(lows) < taken + 2 or lows[taken] not in ("a", "per", "each", "every"):
         return None
     if lows[taken + 1] not in _PERIODS:
         return None
-    value = counted * 86400.0 / lexicon.UNITS[_PERIODS[lows[taken + 1]]][1]
+    value = counted * 86400.0 / quantities.UNITS[_PERIODS[lows[taken + 1]]][1]
     return _measure(value, "frequency")._replace(key=f"{value:.4g}frequency"), taken + 2
 
 
@@ -259,14 +259,14 @@ def _measured(
         value, suffix = value * (1e3 if suffix == "k" else 1e6), ""
     unit = suffix
     if not suffix and following is not None:
-        if following.low in lexicon.MAGNITUDES:
-            value, taken = value * lexicon.MAGNITUDES[following.low], 2
+        if following.low in quantities.MAGNITUDES:
+            value, taken = value * quantities.MAGNITUDES[following.low], 2
         else:
             unit = following.low.lstrip("-")
-    if unit in lexicon.UNITS and not (unit in ("m", "d") and not suffix):
-        dimension, factor = lexicon.UNITS[unit]
+    if unit in quantities.UNITS and not (unit in ("m", "d") and not suffix):
+        dimension, factor = quantities.UNITS[unit]
         value, taken = value * factor, taken + (not suffix)
-    elif unit in lexicon.MONEY:
+    elif unit in quantities.MONEY:
         dimension, taken = "money", taken + (not suffix)
     elif unit in ("am", "pm"):
         value, dimension = value * 60.0 + (720.0 if unit == "pm" else 0.0), "clock"
@@ -285,7 +285,7 @@ def _near(words: list[Word], start: int, stop: int) -> tuple[str, ...]:
         keys.insert(
             0, lexicon.key(words[stop].low)
         )  # what is counted, also if it looks like a verb
-    if not keys or (stop < len(words) and words[stop].low in lexicon.STOP):
+    if not keys or (stop < len(words) and words[stop].low in grammar.STOP):
         keys += _nouns(words[max(0, start - 5) : start][::-1], through=True)[: 1 if keys else 3]
     return tuple(key for key in dict.fromkeys(keys) if key not in _ANY_NOUN)[:4]
 
@@ -294,10 +294,10 @@ def _nouns(words: list[Word], through: bool = False) -> list[str]:
     keys: list[str] = []
     for word in words:
         low = word.low
-        skipped = low in lexicon.STOP or is_separator(low)
+        skipped = low in grammar.STOP or is_separator(low)
         if skipped and not through and low not in ("of", "my", "the", "her", "his", "our"):
             break
-        if not skipped and has_content(word) and not lexicon.is_finite(low, "", ""):
+        if not skipped and has_content(word) and not grammar.is_finite(low, "", ""):
             keys.append(lexicon.key(low))
     return [key for key in keys if not key[:1].isdigit()]
 
