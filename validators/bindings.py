@@ -51,7 +51,7 @@ def other_value(claim: Claim, sources: Sequence[Source]) -> str:
 def _assignments(key: str, low: str) -> list[re.Match[str]]:
     prefix = key[:-1] if key.endswith("i") else key
     return list(
-        re.finditer(rf"(?<![a-z]){re.escape(prefix)}[a-z]{{0,4}}[\"']?\s?[:=]\s?(\d[\d.]*)", low)
+        re.finditer(rf"(?<![a-z@/.]){re.escape(prefix)}[a-z]{{0,4}}[\"']?\s?[:=]\s?(\d[\d.]*)", low)
     )
 
 

@@ -30,6 +30,10 @@ _KIND_OF_LINE: Final = {
 _HEADING_END: Final = re.compile(r":[ \r]*\n")
 _BLANK_LINE: Final = re.compile(r"\n[ \t\r]*(?:\n|$)")
 _HEADINGS_MAX: Final = 200
+_LISTS: Final = re.compile(
+    r"\b(?:wc|tree|du|ps|list|ls-files|branch|log|get|images|status|remote|tag|top|jobs)\b"
+)
+_HEAD_OR_TOTAL: Final = re.compile(r"^[A-Z][A-Z /]+$|^\s*NAME\b|\btotal\b|^[\s|+-]+$")
 _NO_ITEM: Final = re.compile(r"total \d+\s*$|\S*[rwx-]{9}.* \.\.?/?\s*$|\.\.?/?\s*$")
 
 
@@ -43,8 +47,9 @@ def counts_of(value: Value, claim: Claim, sources: Sequence[Source]) -> Iterable
     for n, source in enumerate(sources):
         yield from ((n, count) for count in _blocks(source.text, claim.words))
         counted = value.noun.endswith("s") or value.number == 1
-        by_kind = noun in _KIND_OF_LINE and (source.searches or noun not in _LISTED_KINDS)
-        by_line = (source.searches and counted and value.noun != "in") or noun in _OCCURRENCE
+        lists = source.searches or bool(_LISTS.search(source.command))
+        by_kind = noun in _KIND_OF_LINE and (lists or noun not in _LISTED_KINDS)
+        by_line = (lists and counted and value.noun != "in") or noun in _OCCURRENCE
         lines = _listed(source.text) if by_kind or by_line else []
         if by_kind:
             of_kind = [line for line in lines if pattern.search(line)]
@@ -56,6 +61,7 @@ def counts_of(value: Value, claim: Claim, sources: Sequence[Source]) -> Iterable
         if by_line:
             totals[0] += len(lines)
             yield n, len(lines)
+            yield n, sum(not _HEAD_OR_TOTAL.search(line) for line in lines)
             yield n, len({m.group() for line in lines if (m := _GREPPED.match(line))})
         for term in _terms(claim, value, anywhere=by_line):
             yield n, source.low.count(term)

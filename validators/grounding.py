@@ -6,7 +6,7 @@ Claims about runs must agree with counts and exit status; claims of absence with
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final, NamedTuple
 
 from keepthread.validators.absence import judge_absence
@@ -25,7 +25,7 @@ from keepthread.validators.passages import (
 from keepthread.validators.polarity import judge_order, judge_polarity, judge_substitution
 from keepthread.validators.sources import Source
 from keepthread.validators.values import Claim, Value, is_code_name, is_question, parse_claim
-from keepthread.validators.vocabulary import stem
+from keepthread.validators.vocabulary import aliases, stem
 
 
 class Grounding(NamedTuple):
@@ -48,10 +48,12 @@ Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 
 _ANCHORS_MAX: Final = 24
 _LOST_WORD: Final = 0.8  # what a word that does not occur weighs against a claim
-_SAME_MEANING: Final = 0.77  # the share of words that makes a passage say the same
+# The share of a claim's words, and the cosine (all-MiniLM-L6-v2), that make a passage say the
+# same; less is asked of a user's message, which is short and speaks of few things.
+_SAME, _SAME_SAID = 0.77, 0.6
+_CLOSE, _CLOSE_SAID = 0.65, 0.5
 _AGREED: Final = 2.0  # what an outcome, an empty search or an order tells that agrees
-_SOME_WORDS: Final = 0.3  # the least share of words before embeddings are asked
-_CLOSE: Final = 0.6  # cosine (all-MiniLM-L6-v2) from which a passage speaks of the claim
+_SOME_WORDS: Final = 0.25  # the least share of words before embeddings are asked
 _NEARLY: Final = 1.0  # points that closeness in meaning may make up for
 _FRAME_WORD: Final = 0.35
 _LOST_CODE: Final = 1.5  # what a code-like name that does not occur weighs, in words
@@ -67,6 +69,8 @@ _TELLS_OF_QUESTION: Final = re.compile(
 _RAN: Final = re.compile(
     r"(?i)\b(?:ran|(?:was|were|been) (?:run|executed|invoked|called|searched)|searched|executed)\b"
 )
+_DEED: Final = re.compile(r"(?i)\b(?:remov|delet|mov|renam|copi|creat|made)\w*")
+_DOES: Final = re.compile(r"(?:^|\s)(?:rm|rmdir|mv|cp|mkdir|touch|ln|git (?:rm|mv))\s")
 _SAYS_WHAT_RAN: Final = re.compile(
     r"(?i)\b(?:ran|run|executed|invoked|searched|grepped|looked|opened|viewed|read|edited|created|wrote|"
     r"lines?|command|requested|called with|queried|listed)\b"
@@ -107,19 +111,23 @@ def ground(
     found = _find_all(parsed, sources, agreed)
     windows = best_windows(parsed, sources, found.hits)
     nearest = tuple(w.passage for w in windows[:3])
+    said = {s.evidence.entry for s in sources if s.evidence.kind == "message"}
     if refused:
         return Grounding(False, missing=found.missing, why=refused.why, nearest=nearest)
     if found.missing:
         return Grounding(False, missing=found.missing, why=_what_is_missing(found, sources),
                          nearest=nearest)  # fmt: skip
-    if not agreed and not found.in_output and _tells_what_ran(parsed, found):
+    if not agreed and not found.in_output and _tells_what_ran(parsed, found, sources):
         agreed = Outcome("agrees")
     if not found.in_output and not agreed:
         return Grounding(False, missing=(claim,), why=_why_nothing(sources), nearest=nearest)
-    if not _about_it(parsed, found, windows, similarity, agreed):
+    if not _about_it(parsed, found, windows, similarity, agreed, said):
         return Grounding(False, missing=_unmatched(parsed, sources), nearest=nearest,
                          why="the cited entries do not speak of this")  # fmt: skip
-    against = _contrary(parsed, windows[:8], sources) if windows and not agreed else ""
+    against = ""
+    if windows and not agreed:
+        texts = [w.text for w in windows[:8]]
+        against = judge_polarity(parsed, texts, prose=windows[0].passage.entry in said)
     against = against or ("" if agreed else other_value(parsed, sources))
     if not commit_agrees(parsed, sources, found.hits):
         against = "the cited entry says it of another commit"
@@ -154,11 +162,6 @@ def _without_what_agrees(claim: Claim) -> Claim:
     return claim._replace(words=tuple(words))
 
 
-def _contrary(claim: Claim, windows: Sequence[Window], sources: Sequence[Source]) -> str:
-    prose = {s.evidence.entry for s in sources if s.evidence.kind == "message"}
-    return judge_polarity(claim, [w.text for w in windows], prose=windows[0].passage.entry in prose)
-
-
 def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -> _Found:
     hits: list[Hit] = []
     missing: list[str] = []
@@ -169,7 +172,7 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
         proven = [p for p in places if not p.in_args or _args_prove(value, sources[p.source], told)]
         if proven:
             hits += proven[:_ANCHORS_MAX]
-            shown = any(not p.in_args for p in proven)
+            shown = any(not p.in_args or sources[p.source].writes for p in proven)
             in_output = in_output or shown
             strength += _specificity(value) * (1.0 if shown else _ONLY_ASKED)
             strength += any(is_assigned(claim, value, sources[p.source], p) for p in proven)
@@ -183,7 +186,8 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
                 in_output, strength = True, strength + 0.5 + 2.0 * sources[counted].searches
                 hits.append(Hit(counted, 0, 1))
     named = _find_names(claim, sources)
-    if named is None and agreed:
+    slashed = all(re.fullmatch(r"[a-z]+/[a-z]+", name) for name in claim.names)
+    if named is None and (agreed or (slashed and hits)):  # "try/except" need not be a path
         named = {}
     elif named is None:
         missing += [name for name in claim.names if name.lower() not in claim.negated][:3]
@@ -191,7 +195,7 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
     telling: list[float] = []
     for name, places in named.items():
         hits += places
-        shown = any(not p.in_args for p in places)
+        shown = any(not p.in_args or sources[p.source].writes for p in places)
         in_output = in_output or shown
         telling.append((2.0 if is_code_name(name) else 1.2) * (1.0 if shown else _ONLY_ASKED))
     telling.sort(reverse=True)
@@ -243,6 +247,9 @@ def _inflected(name: str, sources: Sequence[Source]) -> list[Hit]:
         places = [(n, at) for n, s in enumerate(sources) for at in s.find_within(name.lower())[:2]]
     else:
         places = [(n, source.find_word(stem(name))) for n, source in enumerate(sources)]
+        places += [
+            (n, at) for n, s in enumerate(sources) for a in aliases(name) for at in s.find(a)
+        ]
     return [Hit(n, at, at + len(name)) for n, at in places if at >= 0]
 
 
@@ -252,11 +259,17 @@ def _covered(claim: Claim, sources: Sequence[Source]) -> tuple[float, bool]:
     return sum(weight for weight, _ in weights), any(shown for _, shown in weights)
 
 
-def _tells_what_ran(claim: Claim, found: _Found) -> bool:
-    """Whether a claim says no more than that something was run, which arguments do prove."""
-    return (
-        bool(found.hits and _RAN.search(claim.text)) and len(topic_words(claim)) - found.words < 1
-    )
+def _tells_what_ran(claim: Claim, found: _Found, sources: Sequence[Source]) -> bool:
+    """Whether a claim says no more than what arguments do prove: that something was run.
+
+    A silent ``rm``, ``mv`` or ``mkdir`` did what it was asked to do.
+    """
+    if not found.hits or len(topic_words(claim)) - found.words >= 1:
+        return False
+    cited = [sources[hit.source] for hit in found.hits]
+    silent = not any(s.text.strip() or s.evidence.is_error or s.searches for s in cited)
+    done = silent and _DEED.search(claim.text) and any(_DOES.search(s.runs) for s in cited)
+    return bool(_RAN.search(claim.text) or done)
 
 
 def _about_it(
@@ -265,6 +278,7 @@ def _about_it(
     windows: Sequence[Window],
     similarity: Similarity | None,
     agreed: Outcome | None,
+    said: Collection[str],
 ) -> bool:
     """Whether the entries speak of what the claim speaks of.
 
@@ -272,34 +286,46 @@ def _about_it(
     """
     strength = found.strength + (_AGREED if agreed else 0.0)
     if strength == 0:
-        return _means_it(claim, found, windows, similarity)
+        return _means_it(claim, found, windows, similarity, said)
     total = len(topic_words(claim))
     local = max([w.covered for w in windows[:8]], default=0.0) * total
     words = found.words + _LOCAL * (local - found.words)
     against = total - words + found.lost_names + (0.0 if total else found.lost_frame)
     short = _ENOUGH + _LOST_WORD * against - strength - 0.5 * words
-    return short <= 0 or (short <= _NEARLY and _is_close(claim, windows, similarity))
+    if short <= 0 or short > _NEARLY:
+        return short <= 0
+    return _closeness(claim, windows, similarity) >= _CLOSE
 
 
-def _is_close(claim: Claim, windows: Sequence[Window], similarity: Similarity | None) -> bool:
+def _closeness(claim: Claim, windows: Sequence[Window], similarity: Similarity | None) -> float:
+    """The cosine of the claim with the nearest passage; 0 where no model is loaded."""
     if similarity is None or not windows:
-        return False
-    return max(similarity(claim.text, [w.text for w in windows[:PASSAGES_MAX]])) >= _CLOSE
+        return 0.0
+    return max(similarity(claim.text, [w.text for w in windows[:PASSAGES_MAX]]))
 
 
 def _means_it(
-    claim: Claim, found: _Found, windows: Sequence[Window], similarity: Similarity | None
+    claim: Claim,
+    found: _Found,
+    windows: Sequence[Window],
+    similarity: Similarity | None,
+    said: Collection[str],
 ) -> bool:
     """Compare by meaning a claim that has neither value nor name."""
     if not windows or not claim.words:
         return False
     best = max(windows[:PASSAGES_MAX], key=lambda w: w.covered)
-    if judge_substitution(claim, best.text):
+    prose = best.passage.entry in said
+    if best.covered >= 0.5 and judge_substitution(claim, best.text, prose=prose):
         return False
     total = len(topic_words(claim))
-    if best.covered * total >= _SAME_MEANING * (total + found.lost_frame):
+    covered = best.covered * total
+    if covered >= 0.5 * total:  # a long claim may be spread over more than one passage
+        covered = max(covered, 0.5 * (covered + found.words))
+    same, close = (_SAME_SAID, _CLOSE_SAID) if prose else (_SAME, _CLOSE)
+    if covered >= same * (total + found.lost_frame):
         return True
-    return best.covered >= _SOME_WORDS and _is_close(claim, windows, similarity)
+    return best.covered >= _SOME_WORDS and _closeness(claim, windows, similarity) >= close
 
 
 def _unmatched(claim: Claim, sources: Sequence[Source]) -> tuple[str, ...]:

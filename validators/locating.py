@@ -55,6 +55,8 @@ def _find_text(value: Value, source: Source) -> Iterator[Span]:
     for span in _spans(source, needle):
         found = True
         yield span
+    if not found and needle.isdigit():  # "0011" of 0011_add_index.sql
+        yield from ((at, at + len(needle), False) for at in source.find_within(needle))
     if found:
         return
     pattern = _wrapped(needle)

@@ -52,41 +52,73 @@ _KINDS: Final = {
     "issu": "problems",
 }
 _EXIT: Final = r"exit(?:ed)?(?: code| status| with)*:? "
-_GOOD: Final = re.compile(
-    r"(?m)all checks passed|no issues found|build succe|success(?:ful|fully)?\b|^ok\b|^pass\b"
-    r"|\bpassed\b|^\s*finished\b|test result: ok|\bcompleted\b|compiled\b|built in|done in|✓"
-    rf"|{_EXIT}0\b|no (?:errors|problems|warnings) |0 (?:errors|problems)|\bup to date\b|found 0 "
+# Patterns are tried only on lines that have one of the words before them.
+_GOOD: Final = (
+    (
+        "pass",
+        "succe",
+        "\nok",
+        "finished",
+        "completed",
+        "compiled",
+        "built in",
+        "done in",
+        "✓",
+        "exit",
+    )
+    + ("no issues", "no errors", "no problems", "no warnings", "0 errors", "0 problems")
+    + ("up to date", "found 0 ", ": ok"),
+    re.compile(
+        r"all checks passed|no issues found|build succe|success(?:ful|fully)?\b|^ok\b|^pass\b"
+        r"|\bpassed\b|^\s*finished\b|test result: ok|\bcompleted\b|compiled\b|built in|done in|✓"
+        rf"|{_EXIT}0\b|no (?:errors|problems|warnings) |0 (?:errors|problems)|\bup to date\b"
+        r"|found 0 "
+    ),
 )
-_BAD: Final = re.compile(
-    r"(?m)traceback \(most|^\s*error\b|\berror:|error\[|npm err!|panicked|\bpanic:|build failed"
-    rf"|\bfailed\b|^fail\b|--- fail|not ok \d|{_EXIT}[1-9]|\*\*\* .*error|fatal:|✖|✗|killed"
-    r"|command not found|no such file or directory|error ts\d|segmentation fault|\bfailure\b"
+_BAD: Final = (
+    ("traceback", "error", "npm err", "panic", "fail", "not ok", "exit", "fatal:", "✖", "✗")
+    + ("killed", "not found", "no such file", "segmentation"),
+    re.compile(
+        r"traceback \(most|^\s*error\b|\berror:|error\[|npm err!|panicked|\bpanic:|build failed"
+        rf"|\bfailed\b|^fail\b|--- fail|not ok \d|{_EXIT}[1-9]|\*\*\* .*error|fatal:|✖|✗|killed"
+        r"|command not found|no such file or directory|error ts\d|segmentation fault|\bfailure\b"
+    ),
 )
-_NOTHING_RAN: Final = re.compile(
-    r"(?im)no tests ran|collected 0 items|\bran 0 tests|running 0 tests|no test files"
-    r"|no tests? (?:were )?found"
-)
+_NOTHING_RAN: Final = ("no tests ran", "collected 0 items", "ran 0 tests", "running 0 tests",
+                       "no test files", "no tests found", "no tests were found")  # fmt: skip
 _HIDDEN: Final = re.compile(
     r"\|\s*(?:tail|head|tee|grep|cat|less|wc|sed|awk|sort)\b|\|\|\s*(?:true|:|echo)"
     r"|;\s*(?:true|echo|exit 0)|>\s*/dev/null|&>\s*\S+|&\s*$"
 )
-# Kinds of runs: how a claim names one, and what shows that a call is one.
+# Kinds of runs: how a claim names one, and words that show that a call is one.
 _RUNS: Final = (
     (
         re.compile(r"(?i)\btype[- ]?check|\bmypy\b|\btsc\b|\bpyright\b"),
-        re.compile(r"(?i)mypy|pyright|tsc\b|type[- ]?check|\bflow\b|\bty\b|cargo check"),
+        ("mypy", "pyright", "tsc", "typecheck", "type-check", "type check", "cargo check"),
     ),
     (
         re.compile(r"(?i)\blint|\bruff\b|\beslint\b|\bflake8\b|\bclippy\b"),
-        re.compile(r"(?i)lint|ruff|flake8|clippy|golangci|stylelint|biome|checkstyle|rubocop"),
+        ("lint", "ruff", "flake8", "clippy", "golangci", "biome", "checkstyle", "rubocop"),
     ),
     (
         re.compile(r"(?i)\btests?\b|\bsuite\b|\bspecs?\b|\bpytest\b"),
-        re.compile(r"(?i)test|spec|jest|mocha|tox|nox|ctest|phpunit|cypress|playwright|\bpassed\b"),
+        ("test", "spec", "jest", "mocha", "tox", "nox", "cypress", "playwright", " passed"),
     ),
     (
         re.compile(r"(?i)\bbuild|\bcompil"),
-        re.compile(r"(?i)build|compil|make|cargo|gradle|mvn|webpack|vite|tsc|gcc|bazel|\bgo\b"),
+        (
+            "build",
+            "compil",
+            "make",
+            "cargo",
+            "gradle",
+            "mvn",
+            "webpack",
+            "vite",
+            "tsc",
+            "gcc",
+            "bazel",
+        ),
     ),
 )
 _RUNNER: Final = re.compile(
@@ -94,7 +126,7 @@ _RUNNER: Final = re.compile(
     r"|build|docker|compile|check|black|prettier|pip|migrate|deploy|terraform|helm|\bnode\b|python"
 )
 _SUBJECT: Final = (
-    r"(?:tests?|test_\w+|\w+_test|suite|specs?|checks?|ci|builds?|compilation|lint(?:er|ing)?"
+    r"(?:tests?|[\w./-]*(?:test|spec)[_.][\w./-]+|\w+_test|suite|specs?|checks?|ci|builds?|compilation|lint(?:er|ing)?"
     r"|type[- ]?check(?:er|ing)?|mypy|ruff|eslint|tsc|pipeline|jobs?|pytest|pre-commit|hooks?)"
 )
 _PASS: Final = (
@@ -148,7 +180,7 @@ _Counted = Sequence[tuple[int, Source, dict[str, int]]]
 def tally(low: str) -> dict[str, int]:
     """Counts that an output reports, by kind: passed, failed, errors, warnings, skipped."""
     counts: dict[str, int] = {}
-    for line in _lines_with(_STATES, low):
+    for line in _lines_with(_STATES, low).values():
         for match in _TALLY.finditer(line):
             number = match.group(1) or match.group(4) or match.group(6)
             word = match.group(2) or match.group(3) or match.group(5)
@@ -157,8 +189,15 @@ def tally(low: str) -> dict[str, int]:
     return counts
 
 
-def _lines_with(words: Sequence[str], low: str) -> list[str]:
-    """Lines with one of the words, the last first in doubt: summaries stand at the end."""
+def _place(state: tuple[tuple[str, ...], re.Pattern[str]], low: str) -> int:
+    """Where ``low`` shows a state, or -1."""
+    words, pattern = state
+    lines = _lines_with(words, low)
+    return next((at for at, line in lines.items() if pattern.search(line)), -1)
+
+
+def _lines_with(words: Sequence[str], low: str) -> dict[int, str]:
+    """Lines with one of the words, by offset; the last of many: summaries stand at the end."""
     lines: dict[int, str] = {}
     for word in words:
         at = low.rfind(word)
@@ -168,8 +207,8 @@ def _lines_with(words: Sequence[str], low: str) -> list[str]:
             start = low.rfind("\n", 0, at) + 1
             stop = low.find("\n", at)
             lines[start] = low[start : min(start + 400, stop if stop >= 0 else len(low))]
-            at = low.rfind(word, 0, start)
-    return list(lines.values())
+            at = low.rfind(word, 0, start) if start else -1
+    return lines
 
 
 def _failures(count: dict[str, int]) -> int:
@@ -227,7 +266,7 @@ def _runs_of_kind(text: str, counts: _Counted) -> _Counted:
     """The entries that are runs of the kind that the claim names; all where it names none."""
     for named, shows in _RUNS:
         if named.search(text):
-            return [c for c in counts if shows.search(c[1].args_low) or shows.search(c[1].low)]
+            return [c for c in counts if any(w in c[1].args_low or w in c[1].low for w in shows)]
     return counts
 
 
@@ -242,12 +281,12 @@ def _judge_success(claim: Claim, counts: _Counted) -> Outcome:
         bad = _failures(count)
         if bad:
             return Outcome("contradicts", f"the cited call reports {bad} failed or in error", n)
-        if _NOTHING_RAN.search(source.low) or count.get("passed", 1) == 0:
+        good, wrong = _place(_GOOD, source.low), _place(_BAD, source.low) >= 0
+        nothing = good < 0 and any(words in source.low for words in _NOTHING_RAN)
+        if nothing or count.get("passed", 1) == 0:
             return Outcome("contradicts", "no test ran in the cited call", n)
-        good, wrong = _GOOD.search(source.low), _BAD.search(source.low)
-        if "passed" in count or count.get("failed") == 0 or (good and not wrong):
-            at = good.start() if good else 0
-            agreed = Outcome("agrees", "", n, at, at + 80)
+        if "passed" in count or count.get("failed") == 0 or (good >= 0 and not wrong):
+            agreed = Outcome("agrees", "", n, max(0, good), max(0, good) + 80)
         elif source.evidence.is_error or (wrong and source.command):
             return Outcome("contradicts", "the cited call failed", n)
         elif _HIDDEN.search(source.command):
@@ -266,10 +305,9 @@ def _judge_failure(claim: Claim, counts: _Counted) -> Outcome:
         why = "the cited call shows it passing"
         return outcome._replace(verdict="contradicts", why=why) if passed else outcome
     for n, source, count in _runs_of_kind(claim.text, counts):
-        bad = _BAD.search(source.low)
-        if _failures(count) or source.evidence.is_error or bad:
-            at = bad.start() if bad else 0
-            return Outcome("agrees", "", n, at, at + 80)
+        bad = _place(_BAD, source.low)
+        if _failures(count) or source.evidence.is_error or bad >= 0:
+            return Outcome("agrees", "", n, max(0, bad), max(0, bad) + 80)
         if count.get("passed") or "failed" in count or (source.command and source.runs):
             return Outcome("contradicts", "the cited call reports no failure", n)
     return SILENT
@@ -293,17 +331,17 @@ def _named_status(claim: Claim, counts: _Counted) -> tuple[Outcome, bool] | None
 
 def _judge_none(kind: str, counts: _Counted) -> Outcome:
     agreed = SILENT
-    shows = re.compile(rf"(?m)^\W*(?:\S+:\s?)?{kind[:4]}\w*[\s:\[]")
+    shows = (kind[:4],), re.compile(rf"^\W*(?:\S+:\s?)?{kind[:4]}\w*[\s:\[]")
     for n, source, count in counts:
         shown = count.get(kind)
         if shown is None and kind != "warnings":
             shown = _failures(count) or None
-        failed = kind != "warnings" and shown != 0 and _BAD.search(source.low)
+        failed = kind != "warnings" and shown != 0 and _place(_BAD, source.low) >= 0
         if shown:
             return Outcome("contradicts", f"the cited call reports {shown} {kind}", n)
-        if failed or (shown is None and shows.search(source.low)):
+        if failed or (shown is None and _place(shows, source.low) >= 0):
             return Outcome("contradicts", f"the cited output shows {kind}", n)
-        if shown == 0 or _GOOD.search(source.low) or "passed" in count:
+        if shown == 0 or "passed" in count or _place(_GOOD, source.low) >= 0:
             agreed = Outcome("agrees", "", n, 0, 80)
         elif _HIDDEN.search(source.command):
             return Outcome("unproven", "a pipe hides part of the cited call's output", n)
@@ -337,6 +375,10 @@ def _judge_share(share: re.Match[str], sources: Sequence[Source]) -> Outcome:
             totals = {(total - hit, total) for hit, total in totals}
         if (part, whole) in totals:
             return Outcome("agrees", "", n, 0, 80, accounts=True)
+        others = [hit for hit, total in totals if total == whole]
+        if others:
+            why = f"the cited call says {others[0]} of {whole}, not {part}"
+            return Outcome("contradicts", why, n)
     return SILENT
 
 
@@ -345,6 +387,6 @@ def _state(source: Source) -> bool | None:
     count = tally(source.low)
     if _failures(count) or source.evidence.is_error:
         return False
-    if "passed" in count or _GOOD.search(source.low):
+    if "passed" in count or _place(_GOOD, source.low) >= 0:
         return True
-    return False if _BAD.search(source.low) else None
+    return False if _place(_BAD, source.low) >= 0 else None

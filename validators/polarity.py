@@ -29,6 +29,9 @@ _ANY_NEGATION: Final = re.compile(
     r"(?i)\b(?:no|not|none|never|nothing|without|cannot|lacks?|missing|fail\w*|avoid\w*|stop|forbid\w*|refus\w*|[a-z]+n['’]t)\b"
 )
 _SWITCHED_ON: Final = re.compile(r"(?i)[\w\"']\s*[:=]\s*[\"']?(?:true|yes|on|enabled)[\"',;]?\s*$")
+_SWITCH: Final = re.compile(
+    r"(?i)(en|dis)abled?[\"']?\s*[:=]\s*[\"']?(true|false|on|off|yes|no|0|1)\b[\"']?"
+)
 _CLAUSES: Final = re.compile(r"[.;,!?:]\s|\n| but | and ")
 _DENIED: Final = re.compile(
     r"(?i)\b(?:not|never|no longer|cannot|[a-z]+n['’]t)\s+"
@@ -81,7 +84,12 @@ def judge_polarity(claim: Claim, passages: Sequence[str], *, prose: bool = False
     Only the lines (of a message: the clauses) that share most words with the claim are compared.
     """
     split = _CLAUSES.split if prose else str.splitlines
-    lines = [line for passage in passages for line in split(passage) if line and line.strip()]
+    lines = [
+        _SWITCH.sub(_switched, line)
+        for passage in passages
+        for line in split(passage)
+        if line and line.strip()
+    ]
     shares = [_shared(claim, line) for line in lines]
     best = max(shares, default=0.0)
     if best < 0.5:
@@ -95,18 +103,25 @@ def judge_polarity(claim: Claim, passages: Sequence[str], *, prose: bool = False
         return bounds[0]
     if best >= 0.6 and prose:
         denied = {bool(_ANY_NEGATION.search(line)) for line in nearest}
-        if denied == {not _ANY_NEGATION.search(claim.text)}:
+        if denied == {not _ANY_NEGATION.search(claim.asserted)}:
             return "the cited message says the contrary"
     if best >= 0.6 and len(nearest[0]) < 300:
         return _negation(claim, nearest[0], passages)
     return ""
 
 
+def _switched(match: re.Match[str]) -> str:
+    """``SENTRY_ENABLED=false`` says that it is disabled."""
+    on = match.group(1).lower() == "en"
+    return "enabled" if on == (match.group(2).lower() in ("true", "on", "yes", "1")) else "disabled"
+
+
 def _shared(claim: Claim, line: str) -> float:
     low = line.lower()
     stems = {stem(w) for w in content_words(line)}
-    wanted = [w for w in claim.words if not opposites(w)] or list(claim.words)
+    wanted = [w for w in claim.words if not opposites(w)]
     wanted += [n.lower() for n in claim.names] + [v.text.lower() for v in claim.values]
+    wanted = wanted or list(claim.words)
     if not wanted:
         return 0.0
     return sum(
@@ -117,7 +132,7 @@ def _shared(claim: Claim, line: str) -> float:
 def _opposite_word(claim: Claim, lines: Sequence[str]) -> str:
     """The contrary of one of the claim's words, where no line has the word itself."""
     said = {stem(w): w for w in re.findall(r"[a-z]+", claim.text.lower())}
-    denied = bool(_NEGATOR.search(claim.text))
+    denied = bool(_NEGATOR.search(claim.asserted))
     shown: dict[str, str] = {}
     for line in lines:
         if bool(_NEGATOR.search(line)) == denied:
@@ -131,7 +146,7 @@ def _opposite_word(claim: Claim, lines: Sequence[str]) -> str:
     return ""
 
 
-def judge_substitution(claim: Claim, passage: str) -> str:
+def judge_substitution(claim: Claim, passage: str, *, prose: bool = False) -> str:
     """Why the passage says it of another thing: "platform team", not "search team"; else ""."""
     said = [stem(w) for w in content_words(claim.text)]
     shown = [tuple(map(stem, pair)) for pair in _NEIGHBOURS.findall(passage)]
@@ -141,6 +156,11 @@ def judge_substitution(claim: Claim, passage: str) -> str:
             continue
         instead = [a for a, b in shown if b == second and a not in said and not is_frame(a)]
         if instead and not is_generic(second) and any(content_words(a) for a in instead):
+            return "the cited entry says it of something else"
+    subject = re.match(r"[A-Z][a-z]+", claim.text) if prose else None
+    if subject and content_words(subject.group()) and not synonyms(stem(subject.group())) & have:
+        others = {stem(w) for w in content_words(passage) if w[0].isupper()}
+        if any(not is_frame(other) and not is_generic(other) for other in others - set(said)):
             return "the cited entry says it of something else"
     return ""
 
@@ -156,7 +176,7 @@ def _comparison(claim: str, line: str) -> str:
 
 
 def _negation(claim: Claim, line: str, passages: Sequence[str]) -> str:
-    said, shown = _denied(claim.text), _denied(line)
+    said, shown = _denied(claim.asserted), _denied(line)
     affirmed = {stem(w) for w in content_words(line)}
     if said & affirmed and not any(_NEGATOR.search(passage) for passage in passages):
         return "the cited entry affirms what the claim denies"

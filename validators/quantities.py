@@ -49,13 +49,20 @@ def unit_agrees(value: Value, low: str, start: int, stop: int) -> bool:
     if not value.unit:
         return True
     after = re.match(r"[ *-]{0,3}(?:time\.)?([a-zµ%]+)", low[stop : stop + 24])
-    unit = UNITS.get(after.group(1)) if after else None
+    unit = _unit_of(after.group(1), value) if after else None
     if unit:
         return unit == (value.unit, value.scale)
     if value.unit != "s":
         return value.unit == "B"
     line = _line(low, start, stop)
     return _key_scale(line) in (None, value.scale) and bool(_TIME_KEY.search(line))
+
+
+def _unit_of(word: str, value: Value) -> tuple[str, float] | None:
+    """The dimension and scale of a unit; "25m" is megabytes where the claim speaks of bytes."""
+    if value.unit == "B" and word in ("m", "t"):
+        return "B", 1e6 if word == "m" else 1e12
+    return UNITS.get(word)
 
 
 def measured(value: Value, low: str) -> Iterator[Place]:
@@ -82,7 +89,7 @@ def _quantities(value: Value, low: str) -> Iterator[tuple[int, int, float]]:
     for match in islice(pattern.finditer(low), _TRIED_MAX):
         number = float(match.group(1).replace(",", "").replace("_", ""))
         if value.unit:
-            number *= UNITS.get(match.group(2), ("", 0.0))[1]
+            number *= (_unit_of(match.group(2), value) or ("", 0.0))[1]
         yield match.start(), match.end(), number
     if value.unit == "B" and (value.scale > 1 or value.about):
         for match in islice(_BYTES.finditer(low), _TRIED_MAX):

@@ -40,6 +40,7 @@ class Claim(NamedTuple):
     frame: tuple[str, ...]  # stems that only say that something is said or done
     negated: frozenset[str]  # lower-case names and stems that stand under a negation
     absence: bool  # the claim says that something is not there
+    asserted: str = ""  # the text without what it only contrasts: "X, not Y" is X
 
 
 UNITS: Final[dict[str, tuple[str, float]]] = {}
@@ -116,11 +117,11 @@ _ABOUT: Final = re.compile(
 )
 _CLAUSE_END: Final = re.compile(
     r"[;:(),]|\.\s|\.$| but | because | since | so (?:that )?| while | although | and then | - | — "
-    r"| unless | which | when "
+    r"| unless | which | when | (?:in|within|under|inside) (?=[`\"]?[\w-]*[./_])"
 )
 _CONTRAST: Final = re.compile(
     r"(?i)\b(?:instead of|rather than|as opposed to|unlike|no longer|and not|but not"
-    r"|used to (?:be|use))\b|,\s*not\b"
+    r"|not\b(?=[^.;]{1,60}\bbut))\b|,\s*not\b"
 )
 _NEGATION: Final = re.compile(
     r"(?i)\b(?:not|no|none of|nothing|nowhere|without|lacks?|neither|nor|cannot|zero"
@@ -144,7 +145,8 @@ _ASSIGNMENT: Final = re.compile(r"(?<![\w.-])[A-Za-z_-][\w.-]*(?:==|=|:)(?!//)[\
 _SYMBOLIC: Final = re.compile(r"(?<!\S)(?=\S*\w)(?=\S*[\[\]{}$^\\<>|*])[^\s\"`]{4,120}(?!\S)")
 _CONSTANT: Final = re.compile(r"(?<![\w./])(?:True|False|None|null|undefined|NaN)(?![\w./])")
 _HYPHENED: Final = re.compile(
-    r"(?<![\w./@-])(?:[A-Za-z]\w*(?:-\w+)*-\d[\w.]*(?:-[\w.]*\w)*|\d+_\d*[A-Za-z]\w*)(?![\w/@-]|\.\w)"
+    r"(?<![\w.,/@-])(?:0\d{2,}|[A-Za-z]\w*(?:-\w+)*-\d[\w.]*(?:-[\w.]*\w)*|\d+_\d*[A-Za-z]\w*)"
+    r"(?![\w/@-]|\.\w)"
 )
 _FOLLOWING: Final = re.compile(r"(?:[ -][A-Za-z_]+){1,3}")
 _OF_LINE: Final = re.compile(r"(?i)\blines?\b|\b(?:at|from|on) \d+\b|:\d")
@@ -165,7 +167,7 @@ def parse_claim(text: str) -> Claim:
     scopes, absence = _negation_scopes(text)
     rest, values, names = _take_values(text)
     rest = _take_numbers(text, rest, values)
-    code, plain = _take_names(text, rest)
+    code, plain = _take_names(text, rest, values)
     names += code
     negated_names = {
         name.lower() for name, at in names if any(start <= at < stop for start, stop in scopes)
@@ -197,7 +199,15 @@ def parse_claim(text: str) -> Claim:
         frame=tuple(dict.fromkeys(frame)),
         negated=frozenset(negated_names | {word for word, under in words.items() if under}),
         absence=absence,
+        asserted=_without_contrast(text),
     )
+
+
+def _without_contrast(text: str) -> str:
+    for match in _CONTRAST.finditer(text):
+        end = _CLAUSE_END.search(text, match.end())
+        text = _blank(text, match.start(), end.start() if end else len(text))
+    return text
 
 
 def _word_before(text: str, at: int) -> str:
@@ -346,14 +356,17 @@ def _number(
     return Value(shown, "number", match.start(), number, unit, scale, about, noun)
 
 
-def _take_names(text: str, rest: str) -> tuple[list[tuple[str, int]], str]:
+def _take_names(text: str, rest: str, values: list[Value]) -> tuple[list[tuple[str, int]], str]:
     """Code-like identifiers and proper names; the rest of the claim is plain words."""
     names: list[tuple[str, int]] = []
     plain = rest
     for match in _IDENTIFIER.finditer(rest):
         token = match.group()
         bare = token.removesuffix("()")
-        if is_code_name(token) or _is_proper(text, match.start(), bare):
+        if "." in bare and re.search(r"\d", bare):  # "db.t3.large" says as much as a version
+            values.append(Value(bare, "code", match.start()))
+            plain = _blank(plain, match.start(), match.end())
+        elif is_code_name(token) or _is_proper(text, match.start(), bare):
             names.append((bare, match.start()))
             plain = _blank(plain, match.start(), match.end())
     names.extend((match.group(), match.start()) for match in _WEAK_SLASH.finditer(rest))

@@ -13,41 +13,42 @@ WORD: Final = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])|[A-Za-z]")
 
 _STOP: Final = frozenset(
     """
-    a about above across actually after all almost along already also although always am among
-    an and another any anything apart are around as ask asked asks at away back basically be
-    because been before being below beside besides between both briefly but by came can cannot
-    clearly come comes could current currently did do does doing done down during each either
-    else ensure entire etc even ever every everything everywhere exactly few file files
-    finally first fix fixed fixes for from full further get gets given gives giving got had
-    happen happens has have having he hence her here him his hold holds how however i if in
-    indeed initially inside insists instead into is it its itself just kind last least less
-    lets level like likely likes made make makes many may maybe me mention mentions might mode
-    more most much must my namely near need needed needs neither never new next no none nor
-    not nothing now of off often on once one only onto or other others otherwise our out
-    outside over own part per place placed please point points prefer preferred prefers quite
-    ran rather really repo repository run running runs said same say says second see seem
-    seems several shall she should since so some someone something somewhere soon state stated
-    states still such take takes than that the their them then there therefore these they
-    thing this those though through thus time times to together told too took toward under
-    unless until up upon us use used user users uses using usually very via want wants was way
-    we well were what when where whereas whether which while who whole whom whose why will
-    wishes with within without work works would yes yet you your
+    a about above across actually after all almost alone along already also although always am
+    among an and another any anything apart are around as ask asked asks at away back based
+    basically be because been before being below beside besides between both briefly but by
+    came can cannot clearly come comes could current currently did do does doing done down
+    during each either else ensure entire etc even ever every everything everywhere exactly
+    few file files finally first fix fixed fixes for from full further get gets given gives
+    giving go goes got had happen happens has have having he hence her here higher him his
+    hold holds how however i if in indeed initially inside insists instead into is it its
+    itself just kind last later least less lets level like likely likes look looking looks
+    made make makes many may maybe me mention mentions might mode more most much must my
+    namely near need needed needs neither never new newer next no none nor not nothing now of
+    off often older on once one only onto or other others otherwise our out outside over own
+    part per place placed please point points prefer preferred prefers quite ran rather really
+    repo repository run running runs said same say says second see seem seems several shall
+    she should since so some someone something somewhere soon state stated states still such
+    switched take takes telling tells than that the their them then there therefore these they
+    thing this those though through thus time times to together told too took toward turned
+    under unless until up upon us use used user users uses using usually very via want wants
+    was way we well were what when where whereas whether which while who whole whom whose why
+    will wishes with within without work works would yes yet you your
     """.split()
 )
 
 # Frame words: they say that something is said, not what. They neither support nor weaken.
 _FRAME: Final = frozenset(
     """
-    appear applied apply attempt biggest call called change changed changes class clause
-    clauses code codebase command contain contained containing contains correspond define
-    defined defines definition describe described describes dir directory edit edited edits
-    entry exact execute executed exist existing exists find finds folder found function
-    include included includes including item know known largest latest line lines list listed
-    lists locate located look looks mean means method name named names newest note observed
-    occur occurs oldest output outputs patch present print printed prints project read reads
-    report reported reports reproduction result results return returned returns script scripts
-    section set sets setting settings show showed showing shown shows smallest step steps text
-    turned type value values
+    appear applied apply attempt biggest call called calling calls change changed changes
+    class clause clauses code codebase command contain contained containing contains
+    correspond define defined defines definition describe described describes dir directory
+    edit edited edits entry exact execute executed exist existing exists find finds folder
+    found function include included includes including item know known largest latest line
+    lines list listed lists locate located look looks mean means method name named names
+    newest note observed occur occurs oldest output outputs patch present print printed prints
+    project read reads report reported reports reproduction result results return returned
+    returns script scripts section set sets setting settings show showed showing shown shows
+    smallest step steps text turned type value values
     """.split()
 )
 
@@ -72,23 +73,25 @@ _IRREGULAR: Final = {
 }  # fmt: skip
 
 _GROUPS: Final = (
-    "timeout limit deadline", "small tiny little short minimal", "build compile make",
-    "error exception fail", "arg param option flag keyword", "remove delete drop strip",
-    "add create introduce insert", "import require depend", "execute invoke start launch",
-    "folder dir", "own responsible maintain belong", "prefer like want keep favour favor",
-    "revert undo rollback restore", "large big huge", "fast quick", "slow sluggish",
-    "stop exit quit terminate end", "module package library", "fix solve repair resolve",
-    "check verify validate assert", "test spec suite", "break crash", "raise throw",
-    "version release", "change modify edit update", "ask request instruct",
-    "intermittent flaky", "skip ignore omit exclude", "host server",
+    "timeout limit deadline timed", "enable true active", "disable false inactive",
+    "small tiny little short minimal", "build compile make", "error exception fail",
+    "arg param option flag keyword", "remove delete drop strip rm",
+    "add create introduce insert mkdir touch", "move rename mv", "import require depend",
+    "execute invoke start launch", "folder dir", "own responsible maintain belong",
+    "prefer like want keep favour favor", "revert undo rollback restore", "large big huge",
+    "fast quick", "slow sluggish", "stop exit quit terminate end", "module package library",
+    "fix solve repair resolve", "check verify validate assert", "test spec suite",
+    "break crash", "raise throw", "version release", "change modify edit update",
+    "ask request instruct", "intermittent flaky", "skip ignore omit exclude", "host server",
     "forbid disallow prohibit never", "display show print", "number count amount total",
     "url address endpoint", "retry attempt", "pass succeed ok green", "branch checkout",
     "allow permit accept", "generate gen produce", "doc docstring", "install add",
     "parent base super", "subclass inherit derive extend", "format style", "job step stage",
     "before prior", "password credential", "log record", "wait sleep delay", "cache memoize",
-    "deploy ship", "copy duplicate", "empty blank none", "equal same identical match",
-    "needed require mandatory", "symlink link", "send post", "fetch get retrieve download",
-    "regex rgx pattern", "func function method", "migrate migration", "pool pooling",
+    "deploy ship", "copy duplicate cp", "empty blank none", "equal same identical match",
+    "needed require mandatory", "symlink link", "send post", "save store persist", "like enjoy",
+    "dislike hate", "money amount price", "fetch get retrieve download", "regex rgx pattern",
+    "func function method", "migrate migration", "pool pooling",
 )  # fmt: skip
 
 _OPPOSITES: Final = (
@@ -199,3 +202,15 @@ def surface_forms(stemmed: str) -> tuple[tuple[str, Callable[[str], bool]], ...]
 
     own = stemmed[:-1] if stemmed.endswith("i") and len(stemmed) > 3 else stemmed
     return tuple((p, same_stem) for p in (own, *_SURFACES.get(stemmed, ())))
+
+
+_ALIASES: Final = {
+    "kubernetes": "k8s", "postgresql": "postgres", "javascript": "js", "typescript": "ts",
+    "golang": "go", "elasticsearch": "elastic", "mongodb": "mongo", "windows": "win32",
+}  # fmt: skip
+_ALIAS_OF: Final = _ALIASES | {short: name for name, short in _ALIASES.items()}
+
+
+def aliases(name: str) -> tuple[str, ...]:
+    """Other words for a proper name: "k8s" for Kubernetes."""
+    return tuple(filter(None, [_ALIAS_OF.get(name.lower())]))

@@ -15,6 +15,11 @@ def read(path: str, output: str, entry: str = "call-1") -> Evidence:
     return Evidence(entry, tool="Read", args=args, output=output, path=path)
 
 
+def edited(path: str, old: str, new: str, output: str) -> Evidence:
+    args = json.dumps({"file_path": path, "old_string": old, "new_string": new})
+    return Evidence("call-1", tool="Edit", args=args, output=output, path=path)
+
+
 def said(text: str, entry: str = "msg-1", role: str = "user") -> Evidence:
     return Evidence(entry, kind="message", role=role, output=text)
 
@@ -80,89 +85,101 @@ STAGING = (
 )
 MODULES = "\n".join(f"{name}{n}.py" for name in ("order", "ledger") for n in range(19))
 
-# (claim, twin, entries cited by both[, entries cited by the twin])
-FIFTEEN: list[tuple[str, str, tuple[Evidence, ...], tuple[Evidence, ...]]] = [
-    (claim, twin, cited, others[0] if others else cited)
-    for claim, twin, cited, *others in [
+# (claim, twin, entries that the claim cites, entries that the twin cites)
+_SAME: tuple[Evidence, ...] = ()
+_FIFTEEN: list[tuple[str, str, tuple[Evidence, ...], tuple[Evidence, ...]]] = [
+    (
+        "The build is `make build-ci`",
+        "The build is `make build`",
+        (read(".github/workflows/ci.yml", CI),),
+        _SAME,
+    ),
+    (
+        "The project needs Python >= 3.11",
+        "The project needs Python >= 3.12",
+        (read("pyproject.toml", '[project]\nname = "billing"\nrequires-python = ">=3.11"\n'),),
+        _SAME,
+    ),
+    (
+        "src/billing has 38 modules",
+        "src/billing has 37 modules",
+        (shell("ls src/billing", MODULES),),
+        _SAME,
+    ),
+    ("test_resume is flaky: 2 of 5 runs failed", "3 of 5 runs failed", RUNS, _SAME),
+    (
+        "The time limit is five minutes",
+        "The time limit is six minutes",
+        (read("worker.yaml", "queue: invoices\nretries: 2\ntimeout: 300\n"),),
+        _SAME,
+    ),
+    (
+        "No module imports flask",
+        "No module imports flask",
+        (shell("grep -rn 'import flask' src/", ""),),
+        (shell("grep -rn 'import flask' src/", "src/legacy/web.py:3:import flask\n"),),
+    ),
+    (
+        "A build takes about 4 minutes",
+        "A build takes about 6 minutes",
+        (shell("time make build", "linking\nreal\t4m11s\nuser\t9m2s\nsys\t0m40s\n"),),
+        _SAME,
+    ),
+    (
+        "Migrations run before the tests",
+        "The tests run before the migrations",
+        (read(".github/workflows/ci.yml", CI),),
+        _SAME,
+    ),
+    (
+        "CONTRIBUTING asks never to format gen/",
+        "CONTRIBUTING asks never to format src/",
         (
-            "The build is `make build-ci`",
-            "The build is `make build`",
-            (read(".github/workflows/ci.yml", CI),),
-        ),
-        (
-            "The project needs Python >= 3.11",
-            "The project needs Python >= 3.12",
-            (read("pyproject.toml", '[project]\nname = "billing"\nrequires-python = ">=3.11"\n'),),
-        ),
-        (
-            "src/billing has 38 modules",
-            "src/billing has 37 modules",
-            (shell("ls src/billing", MODULES),),
-        ),
-        ("test_resume is flaky: 2 of 5 runs failed", "3 of 5 runs failed", RUNS),
-        (
-            "The time limit is five minutes",
-            "The time limit is six minutes",
-            (read("worker.yaml", "queue: invoices\nretries: 2\ntimeout: 300\n"),),
-        ),
-        (
-            "No module imports flask",
-            "No module imports flask",
-            (shell("grep -rn 'import flask' src/", ""),),
-            (shell("grep -rn 'import flask' src/", "src/legacy/web.py:3:import flask\n"),),
-        ),
-        (
-            "A build takes about 4 minutes",
-            "A build takes about 6 minutes",
-            (shell("time make build", "linking\nreal\t4m11s\nuser\t9m2s\nsys\t0m40s\n"),),
-        ),
-        (
-            "Migrations run before the tests",
-            "The tests run before the migrations",
-            (read(".github/workflows/ci.yml", CI),),
-        ),
-        (
-            "CONTRIBUTING asks never to format gen/",
-            "CONTRIBUTING asks never to format src/",
-            (
-                read(
-                    "CONTRIBUTING.md",
-                    "# Contributing\n\nNever run the formatter on `gen/`: it is generated.\n",
-                ),
+            read(
+                "CONTRIBUTING.md",
+                "# Contributing\n\nNever run the formatter on `gen/`: it is generated.\n",
             ),
         ),
-        (
-            "psycopg 3.1.18 loses the connection; the workaround is prepare_threshold=None",
-            "psycopg 3.1.18 loses the connection; the workaround is prepare_threshold=5",
-            PSYCOPG,
-        ),
-        (
-            "The staging URL is https://staging.acme.example/api/v2",
-            "The staging URL is https://staging.acme.example/api/v3",
-            STAGING,
-        ),
-        (
-            "`InvoiceService.create` retries 3 times",
-            "`OrderService.create` retries 3 times",
-            (read("services/invoice.py", INVOICE),),
-        ),
-        (
-            "The platform team owns billing",
-            "The search team owns billing",
-            (said("fyi, the platform team owns billing, so ask them before touching it"),),
-        ),
-        (
-            "The user prefers small commits",
-            "The user prefers large commits",
-            (said("keep commits tiny"),),
-        ),
-        (
-            "Commit 3f2c1ab reverted the connection pool",
-            "Commit 9b1d44e reverted the connection pool",
-            (shell("git log --oneline -3", LOG),),
-        ),
-    ]
+        _SAME,
+    ),
+    (
+        "psycopg 3.1.18 loses the connection; the workaround is prepare_threshold=None",
+        "psycopg 3.1.18 loses the connection; the workaround is prepare_threshold=5",
+        PSYCOPG,
+        _SAME,
+    ),
+    (
+        "The staging URL is https://staging.acme.example/api/v2",
+        "The staging URL is https://staging.acme.example/api/v3",
+        STAGING,
+        _SAME,
+    ),
+    (
+        "`InvoiceService.create` retries 3 times",
+        "`OrderService.create` retries 3 times",
+        (read("services/invoice.py", INVOICE),),
+        _SAME,
+    ),
+    (
+        "The platform team owns billing",
+        "The search team owns billing",
+        (said("fyi, the platform team owns billing, so ask them before touching it"),),
+        _SAME,
+    ),
+    (
+        "The user prefers small commits",
+        "The user prefers large commits",
+        (said("keep commits tiny"),),
+        _SAME,
+    ),
+    (
+        "Commit 3f2c1ab reverted the connection pool",
+        "Commit 9b1d44e reverted the connection pool",
+        (shell("git log --oneline -3", LOG),),
+        _SAME,
+    ),
 ]
+FIFTEEN = [(claim, twin, own, other or own) for claim, twin, own, other in _FIFTEEN]
 
 PYTEST = """============================= test session starts ==============================
 collected 48 items
