@@ -9,12 +9,11 @@ reversal, digits for letters) are undone only where that turns strange words int
 import base64
 import binascii
 import html
+import os
 import re
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}(?:\r?\n[A-Za-z0-9+/_-]{4,})*={0,2}")
 _BASE32 = re.compile(r"\b[A-Z2-7]{24,}={0,6}")
@@ -25,10 +24,10 @@ _ESCAPE = re.compile(
     r"\\u\{([0-9A-Fa-f]{1,6})\}|(?:\\u|%u|U\+|\\U0000)([0-9A-Fa-f]{4})|\\x([0-9A-Fa-f]{2})"
     r"|\\([0-3][0-7]{2})(?![0-9])"
 )
-_PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
+_PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _QUOTED_PRINTABLE = re.compile(r"(?:=[0-9A-Fa-f]{2}){4,}")
 _ENTITY = re.compile(r"&(?:#\d{2,6}|#[xX][0-9A-Fa-f]{2,6}|[A-Za-z]{2,8});")
-_TAG_IN_WORD = re.compile(r"(?<=\w)</?[a-z!][^<>]{0,60}>(?=\w)", re.I)
+_TAG_IN_WORD = re.compile(r"(?<=\w)(?:</?[a-z!][^<>]{0,60}>){1,4}(?=\w)", re.I)
 _TOKEN = re.compile(r"[^\W\d_]{2,}")
 _LEET_TOKEN = re.compile(r"[a-z0-9@$!|+]{3,}", re.I)
 _LEET = str.maketrans("0134578@$!|+9", "oieastbasiltg")
@@ -55,7 +54,7 @@ _TABLES = [
 ]
 _WORD_MAX = 16
 RUN_MAX = 2_000  # letters without spaces that are split into words
-WORDS_PATH = Path(__file__).parent / "data" / "words.txt"
+WORDS_PATH = os.path.join(os.path.dirname(__file__), "data", "words.txt")
 
 
 class Decoded(NamedTuple):
@@ -94,7 +93,7 @@ def _replaced(pattern: re.Pattern[str], decode: Callable[[str], bytes], text: st
             readable = _readable(decode(match.group()))
         except (binascii.Error, ValueError):
             return match.group()
-        return match.group() if readable is None else f" {readable} "
+        return match.group() if readable is None else f"\n{readable}\n"
 
     return pattern.sub(replace, text)
 
@@ -106,11 +105,11 @@ def _base64_bytes(run: str) -> bytes:
 
 def _from_base64(text: str) -> str:
     decoded = _replaced(_BASE64, _base64_bytes, text)
-    if decoded == text and " " in text:
-        joined = "".join(text.split())
-        if len(joined) >= 24 and _BASE64.fullmatch(joined) and not joined.isalpha():
-            return _replaced(_BASE64, _base64_bytes, joined)
-    return decoded
+    joined = "".join(text.split())
+    if decoded != text or len(joined) == len(text) or not _BASE64.fullmatch(joined):
+        return decoded
+    whole = _replaced(_BASE64, _base64_bytes, joined)  # one run that was broken by spaces
+    return text if whole == joined else whole
 
 
 def _from_hex(text: str) -> str:
@@ -119,7 +118,9 @@ def _from_hex(text: str) -> str:
 
 def _from_base32(text: str) -> str:
     return _replaced(
-        _BASE32, lambda run: base64.b32decode(run.rstrip("=") + "=" * (-len(run.rstrip("=")) % 8)), text
+        _BASE32,
+        lambda run: base64.b32decode(run.rstrip("=") + "=" * (-len(run.rstrip("=")) % 8)),
+        text,
     )
 
 
@@ -143,7 +144,13 @@ def _from_escapes(text: str) -> str:
 
 def _from_percent(text: str) -> str:
     text = _QUOTED_PRINTABLE.sub(lambda match: match.group().replace("=", "%"), text)
-    return unquote(text, errors="replace") if len(_PERCENT.findall(text)) >= 2 else text
+    if text.count("%") < 2:
+        return text
+
+    def decode(match: re.Match[str]) -> str:
+        return bytes.fromhex(match.group().replace("%", "")).decode(errors="replace")
+
+    return _PERCENT.sub(decode, text)
 
 
 def _from_entities(text: str) -> str:
@@ -181,7 +188,6 @@ def _from_syllables(text: str) -> str:
         match.group()
         for match in _SYLLABLES.finditer(text)
         if _known(re.sub(r"[\W_]", "", match.group()))
-        and not all(map(_known, re.split(r"[\W_]", match.group())))
     ]
     if len(found) < 2:
         return text
@@ -212,7 +218,8 @@ def _from_leet(text: str) -> str:
 @cache
 def common_words() -> frozenset[str]:
     """Return the words (folded, several languages) by which decoded text is told from noise."""
-    return frozenset(WORDS_PATH.read_text(encoding="utf-8").split())
+    with open(WORDS_PATH, encoding="utf-8") as file:
+        return frozenset(file.read().split())
 
 
 def _known(word: str) -> bool:
@@ -225,19 +232,23 @@ def _substitutions(text: str) -> list[Decoded]:
     strange = [word for word in words if not _known(word)]
     if len(strange) < 2:
         return []
-    needed = max(2 if len(words) <= 4 else 3, len(strange) * 2 // 5)
+    needed = max(2, len(strange) // 4)
     found = []
     if _gain([word[::-1] for word in strange]) >= needed:
         found.append(Decoded(text[::-1], "reversed"))
         found.append(Decoded(_TOKEN.sub(_reversed_if_strange, text), "reversed"))
+        found.append(Decoded(_TOKEN.sub(lambda match: match.group()[::-1], text), "reversed"))
         found.append(Decoded(_reversed_stretch(text), "reversed"))
     line = " ".join(strange)
     for how, table in _TABLES:
-        if _gain(line.translate(table).split(" ")) >= needed:
+        gain = _gain(line.translate(table).split(" "))
+        if gain >= (needed if how == "rot13" else max(needed, 3, len(strange) * 2 // 5)):
             plain = _TOKEN.sub(
-                lambda match, table=table: match.group()  # type: ignore[misc]
-                if _known(match.group())
-                else match.group().translate(table),
+                lambda match, table=table: (
+                    match.group()  # type: ignore[misc]
+                    if _known(match.group())
+                    else match.group().translate(table)
+                ),
                 text,
             )
             found += [Decoded(plain, how), Decoded(text.translate(table), how)]

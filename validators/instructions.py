@@ -14,20 +14,40 @@ Three steps: fold the text and undo encodings (``normalize``); look for what onl
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from keepthread.validators import instruction_model, normalize
-from keepthread.validators.directives import ABOUT_ATTACKS, REPORT, RULES, Rule
+from keepthread.validators.directives import (
+    ABOUT_ATTACKS,
+    REPORT_AFTER,
+    REPORT_BEFORE,
+    Rule,
+    rules,
+)
 
 FIRM_SCORE = 0.97
 MILD_SCORE = 0.9
-THRESHOLD = 0.75
+THRESHOLD = 0.5
 SPLIT_PARTS_MAX = 6
 SEGMENTS_MAX = 40
 
 _SENTENCE_EDGE = re.compile(r"[.!?][\"')\]]*\s|\n|[。！？]")
 _QUOTED = re.compile(r"\"[^\"\n]{1,160}\"|(?<!\w)'[^'\n]{1,160}'(?!\w)")
+
+_PART_LABEL = re.compile(
+    r"^\W{0,3}(?:(?:part|piece|fragment|chunk|segment|continued)\b\s*)?"
+    r"\(?\d{0,2}(?:\s?(?:/|of)\s?\d{1,2}\)?|[.):])?\s?[:.)-]?\s+(?=\S)|^(?:\.{2,3}|and then)\s"
+)
+_OPEN_END = re.compile(
+    r"(?:,|\b(?:a|an|the|to|of|and|or|your|my|in|on|for|with|that|is|are|as|at|from|by|this|each"
+    r"|every|all|any|you|will|must|not))[.\s]*$"
+)
+# Words of those who say how quoted pieces go together.
+_ASSEMBLY = re.compile(
+    r"\b(?:parts?|pieces?|first|second|third|next|last|begins?|starts?|ends?|continues?|followed"
+    r"|followed by|joined?|concat\w*|halves|half|word|phrase|sentence|prefix|suffix|rest)\b"
+)
 
 
 class Directive(NamedTuple):
@@ -67,8 +87,7 @@ def directive_score(text: str) -> float:
     best = 0.0
     for view in normalize.labelled_views(text):
         directive = _judge(view)
-        score = directive.score if directive else 0.0 if view.how else _model_score(view.text)[0]
-        best = max(best, score)
+        best = max(best, directive.score if directive else instruction_model.score(view.text))
     return best
 
 
@@ -88,15 +107,61 @@ def addresses_agent(text: str) -> str | None:
 def find_split_directive(texts: Sequence[str]) -> tuple[int, ...]:
     """Return the indices of texts that only together form a directive, or ``()``.
 
-    ``texts`` are the items of one section in the order in which they are served.
+    ``texts`` are the items of one section in the order in which they are served. Items that are
+    no sentence by themselves are read on, over the sentences between them; of items that quote
+    something, the quotations.
     """
     folded = [normalize.fold(normalize.excerpt(text)) for text in texts]
-    for first in range(len(folded)):
-        for last in range(first + 1, min(first + SPLIT_PARTS_MAX, len(folded))):
-            joined = " ".join(part.rstrip(" .") for part in folded[first : last + 1])
-            if _broken_rule(joined) and not any(map(_broken_rule, folded[first : last + 1])):
-                return tuple(range(first, last + 1))
+    pieces = {
+        index: _PART_LABEL.sub("", text).strip(" .,;-")
+        for index, text in enumerate(folded)
+        if _is_piece(text, texts[index])
+    }
+    quoted = {i: " ".join(_quotations(text)) for i, text in enumerate(folded)}
+    quoted = {i: text for i, text in quoted.items() if text and _ASSEMBLY.search(folded[i])}
+    whole = {index: pieces.get(index, text) for index, text in enumerate(folded)}
+    found = _window_that_directs(whole, set(pieces)) if pieces else ()
+    found = found or _window_that_directs(pieces, set(pieces))
+    return found or _window_that_directs(quoted, set())
+
+
+def _window_that_directs(parts: dict[int, str], pieces: set[int]) -> tuple[int, ...]:
+    """Return the shortest run of parts that directs together though no part does alone."""
+    indices = list(parts)
+    harmless = [_judge(normalize.View(parts[index], "")) is None for index in indices]
+    for size in range(2, SPLIT_PARTS_MAX + 1):
+        for first in range(len(indices) - size + 1):
+            window = indices[first : first + size]
+            mostly_pieces = 2 * len(pieces.intersection(window)) >= size
+            if not (mostly_pieces or not pieces) or not all(harmless[first : first + size]):
+                continue
+            if _judge(normalize.View(" ".join(parts[index] for index in window), "")):
+                return _with_neighbours(window, indices, pieces)
     return ()
+
+
+def _with_neighbours(window: list[int], indices: list[int], pieces: set[int]) -> tuple[int, ...]:
+    """Add the pieces right before and after a window: the rest of the same split text."""
+    first, last = indices.index(window[0]), indices.index(window[-1])
+    while first and indices[first - 1] in pieces:
+        first -= 1
+    while last + 1 < len(indices) and indices[last + 1] in pieces:
+        last += 1
+    return tuple(indices[first : last + 1])
+
+
+def _is_piece(folded: str, text: str) -> bool:
+    """Say whether an item reads as a piece of a sentence rather than as a statement."""
+    if _PART_LABEL.match(folded):
+        return True
+    words = folded.split()
+    unfinished = folded[-1:] not in ".!?:)。！？`\"'" or _OPEN_END.search(folded) is not None
+    runs_on = text.lstrip()[:1].islower() and words[0].isalpha()
+    return unfinished or len(words) <= 3 or runs_on
+
+
+def _quotations(folded: str) -> list[str]:
+    return [match.group()[1:-1] for match in _QUOTED.finditer(folded)]
 
 
 def _judge(view: normalize.View) -> Directive | None:
@@ -104,9 +169,9 @@ def _judge(view: normalize.View) -> Directive | None:
     if rule:
         score = FIRM_SCORE if rule.firm else MILD_SCORE
         return Directive(score, _phrase(rule.why, view.how), view.text)
-    score, why = _model_score(view.text)
+    score = instruction_model.score(view.text)
     if score >= THRESHOLD:
-        return Directive(score, _phrase(why, view.how), view.text)
+        return Directive(score, _phrase("reads as a directive", view.how), view.text)
     return None
 
 
@@ -116,7 +181,7 @@ def _phrase(why: str, how: str) -> str:
 
 def _broken_rule(text: str, narrow: bool = False, reported: bool = True) -> Rule | None:
     """Return the first rule that the folded text breaks and that nothing around it excuses."""
-    for rule in RULES:
+    for rule in rules():
         if narrow and not rule.narrow:
             continue
         match = rule.pattern.search(text)
@@ -127,29 +192,20 @@ def _broken_rule(text: str, narrow: bool = False, reported: bool = True) -> Rule
 
 def _excused(text: str, match: re.Match[str], rule: Rule) -> bool:
     """Say whether the sentence reports a document's words, or quotes an attack to talk about it."""
-    sentence = _sentence_around(text, match)
-    if not rule.firm and REPORT.search(sentence):
+    start, stop = _sentence_around(text, match)
+    if not rule.firm and (
+        REPORT_BEFORE.search(text, start, match.start() + 1)
+        or REPORT_AFTER.search(text, match.end(), stop)
+    ):
         return True
+    sentence = text[start:stop]
     rest = _QUOTED.sub(" ", sentence)
     return rest != sentence and bool(ABOUT_ATTACKS.search(rest)) and not rule.pattern.search(rest)
 
 
-def _sentence_around(text: str, match: re.Match[str]) -> str:
+def _sentence_around(text: str, match: re.Match[str]) -> tuple[int, int]:
     start = 0
     for edge in _SENTENCE_EDGE.finditer(text, 0, match.start() + 1):
         start = edge.end()
-    edge_after = _SENTENCE_EDGE.search(text, match.end())
-    return text[min(start, match.start()) : edge_after.end() if edge_after else len(text)]
-
-
-def _segments(text: str) -> Iterator[str]:
-    """Yield the sentences of a folded text, and the values where it is JSON or markup."""
-    start = 0
-    for edge in _SENTENCE_EDGE.finditer(text):
-        yield text[start : edge.end()]
-        start = edge.end()
-    yield text[start:]
-
-
-def _model_score(text: str) -> tuple[float, str]:
-    return instruction_model.score(text), "reads as a directive"
+    after = _SENTENCE_EDGE.search(text, match.end())
+    return min(start, match.start()), after.end() if after else len(text)

@@ -10,6 +10,7 @@ Folding loses information on purpose. It is for judging text, never for storing 
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import NamedTuple
 
 from keepthread.validators import encodings
@@ -114,7 +115,11 @@ def views(text: str) -> list[str]:
 
 def labelled_views(text: str) -> list[View]:
     """Return ``views`` with the name of the encoding that each one undoes."""
-    text = excerpt(text)
+    return list(_labelled_views(excerpt(text)))
+
+
+@lru_cache(maxsize=16)  # one write is judged by several rules, one after another
+def _labelled_views(text: str) -> tuple[View, ...]:
     plain = fold(text)
     found = {plain: View(plain, "")}
     layer = [encodings.Decoded(_visible(text), "")]
@@ -132,7 +137,7 @@ def labelled_views(text: str) -> list[View]:
                 found.setdefault(folded, View(folded, decoded.how))
         if not layer:
             break
-    return list(found.values())
+    return tuple(found.values())
 
 
 def hidden_characters(text: str) -> list[str]:
@@ -144,7 +149,7 @@ def hidden_characters(text: str) -> list[str]:
     if not _SUSPECT.search(text):
         return []
     text = _SUBDIVISION_FLAG.sub("", text.removeprefix("\ufeff"))
-    names = {}
+    names: dict[str, None] = {}
     for match in _SUSPECT.finditer(text):
         if not _belongs(text, match.start()):
             names[_name(match.group())] = None
@@ -218,7 +223,9 @@ def _belongs(text: str, at: int) -> bool:
     before, after = text[at - 1 : at], text[at + 1 : at + 2]
     if code in _JOINERS:
         emoji = _is_emoji(before) and _is_emoji(after)
-        return emoji or bool(_JOINING_SCRIPTS.match(before) and _JOINING_SCRIPTS.match(after or before))
+        return emoji or bool(
+            _JOINING_SCRIPTS.match(before) and _JOINING_SCRIPTS.match(after or before)
+        )
     if 0xFE00 <= code <= 0xFE0F:
         return before in set("0123456789#*") or _is_emoji(before) or bool(_HAN.match(before))
     if 0xE0100 <= code <= 0xE01EF:

@@ -287,5 +287,5 @@ def test_hostile_repetition_stays_within_half_a_second(piece: str) -> None:
 
 
 def test_the_shipped_model_is_small() -> None:
-    assert instruction_model.MODEL_PATH.stat().st_size < 400_000
+    assert Path(instruction_model.MODEL_PATH).stat().st_size < 400_000
     assert len(instruction_model.load().weights) == instruction_model.BUCKETS

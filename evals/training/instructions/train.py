@@ -6,6 +6,7 @@ It prints cross-validated figures (all variants of a line stay in one fold), the
 
 import base64
 import json
+import math
 import random
 import re
 from collections.abc import Iterator
@@ -19,12 +20,13 @@ from keepthread.validators import encodings, instruction_model, normalize
 
 HERE = Path(__file__).parent
 VARIANTS_MAX = 8
-LINES_MIN = 3
+LINES_MIN = 2
 DIRECTIVE_SHARE = 0.3  # strange sentences lean towards describing
+CUT = 0.82  # a fitted probability that counts as even odds: refusing true facts costs more
 FOLDS = 5
 STEPS = 400
 RATE = 0.05
-L2 = 3e-4
+L2 = 1e-4
 _SLOT = re.compile(r"\{([^{}]*\|[^{}]*)\}")
 
 _WORD = re.compile(r"(?<![^\W_])[^\W\d_]{3,16}(?![^\W_])")
@@ -71,7 +73,7 @@ class Examples:
 
 
 def prune(examples: Examples) -> None:
-    """Drop features seen in fewer than ``LINES_MIN`` lines: they would only learn one line by heart."""
+    """Drop features seen in fewer than ``LINES_MIN`` lines: they learn a line by heart."""
     seen: dict[int, set[int]] = {}
     for row, group in zip(examples.rows, examples.groups, strict=True):
         for bucket in row:
@@ -131,7 +133,7 @@ def vocabulary() -> list[str]:
 
 
 def main() -> None:
-    encodings.WORDS_PATH.write_text("\n".join(vocabulary()) + "\n", encoding="utf-8")
+    Path(encodings.WORDS_PATH).write_text("\n".join(vocabulary()) + "\n", encoding="utf-8")
     examples = Examples()
     examples.add(HERE / "directives.txt", 1.0)
     examples.add(HERE / "descriptions.txt", 0.0)
@@ -154,11 +156,10 @@ def main() -> None:
     packed = np.round(theta / scale).astype(np.int8).tobytes()
     model: dict[str, Any] = {
         "scale": scale,
-        "bias": bias,
+        "bias": bias - math.log(CUT / (1 - CUT)),
         "weights": base64.b85encode(packed).decode("ascii"),
     }
-    instruction_model.MODEL_PATH.parent.mkdir(exist_ok=True)
-    instruction_model.MODEL_PATH.write_text(json.dumps(model) + "\n", encoding="ascii")
+    Path(instruction_model.MODEL_PATH).write_text(json.dumps(model) + "\n", encoding="ascii")
     print(f"wrote {instruction_model.MODEL_PATH}")
 
 
