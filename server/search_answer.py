@@ -5,13 +5,16 @@ import re
 from keepthread.server.context.frame import quote
 from keepthread.server.memory import Memory
 from keepthread.stores.clock import seconds, stamp
-from keepthread.stores.fulltext import terms
+from keepthread.stores.fulltext import WORD, identifier_parts, terms
 from keepthread.stores.records import Entry
 from keepthread.stores.search import Filters, Hit
+from keepthread.validators.words import stem
 
 SNIPPET_CHARS = 420
-NEAR_MISS_SCORE = 0.35
-"""Below this (no word in common, cosine under .51) a hit is offered as a near miss, not as an answer."""
+COVERED_MIN = 0.34
+COSINE_MIN = 0.35
+"""A hit answers when a third of the query's words stand in it, or it is near in meaning; else it is
+offered as the nearest miss."""
 
 _TAG = re.compile(r"([a-z][a-z0-9_-]*):(\S.*)")
 
@@ -44,7 +47,8 @@ def search_text(memory: Memory, query: str, filters: Filters, limit: int, max_to
     """Return the answer's text, at most ``max_tokens``."""
     hits, entries = memory.search(query, filters, limit)
     status = "".join(f"! {line}\n" for line in memory.status_lines())
-    good = [h for h in hits if not query.strip() or h.score >= NEAR_MISS_SCORE]
+    wanted = {stem(t) for t in terms(query)}
+    good = [h for h in hits if not wanted or _answers(h, entries[h.entry], wanted)]
     if not good:
         if not hits:
             return status + "Nothing in the archive matches. Try other words, or fewer filters.\n"
@@ -68,6 +72,14 @@ def search_text(memory: Memory, query: str, filters: Filters, limit: int, max_to
         return opening + f"-- {len(good)} found, none fits in max_tokens={max_tokens}\n"
     more = "" if len(lines) == len(good) else "; raise max_tokens"
     return opening + "".join(lines) + f"-- {len(lines)} shown of {len(good)} found{more}\n"
+
+
+def _answers(hit: Hit, entry: Entry, wanted: set[str]) -> bool:
+    if hit.cosine is not None and hit.cosine >= COSINE_MIN:
+        return True
+    about = f"{hit.text} {entry.tool} {entry.path} {entry.speaker} {entry.seen_at[:10]}"
+    there = {stem(t) for t in WORD.findall(f"{about} {identifier_parts(hit.text)}".lower())}
+    return len(wanted & there) >= COVERED_MIN * len(wanted)
 
 
 def hit_line(hit: Hit, entry: Entry, query: str) -> str:

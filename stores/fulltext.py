@@ -9,7 +9,7 @@ from typing import Any
 
 TERMS_MAX = 16
 
-_WORD = re.compile(r"\w+")
+WORD = re.compile(r"\w+")
 _CAMEL = re.compile(r"[A-Za-z][a-z0-9]*[A-Z][A-Za-z0-9]*")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _JSON_ESCAPES = re.compile(r'\\[nrt"/]')
@@ -39,7 +39,7 @@ def terms(query: str) -> list[str]:
 
     Stop words are left out (their BM25 cost is every row), unless nothing else is there.
     """
-    words = list(dict.fromkeys(w.lower() for w in _WORD.findall(query) if len(w) < 64))
+    words = list(dict.fromkeys(w.lower() for w in WORD.findall(query) if len(w) < 64))
     useful = [w for w in words if w not in STOP_WORDS] or words
     if len(useful) > TERMS_MAX:  # the longest words are the rarest, as a rule
         keep = set(sorted(useful, key=len, reverse=True)[:TERMS_MAX])

@@ -1,26 +1,42 @@
 """Search of the archive: passages, by words and by meaning, in one ranked list.
 
-Rank is the plain sum of two scores in 0..1: BM25 divided by the best found, and cosine above a
-floor. Both are absolute enough that an unrelated passage gets nothing from being the best of a
-bad set. Filters (tool, path, time) come before ranking. Cosine is computed for the passages that
-full text found, and for all of them while there are few.
+The rank of a passage is its BM25, divided by the best found, plus COSINE_WEIGHT times its cosine
+with the query; each first takes a share of the same score of the passages before and after it,
+since a turn is often about what the turn before it said. An identifier of the query that stands in a
+passage to the letter counts extra, and a query that asks for the latest prefers the newest. Filters
+(tool, path, time) come before ranking. Weights were set on held-in conversations
+(docs/evaluation.md).
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import apsw
 
+from keepthread.stores.clock import seconds
 from keepthread.stores.fulltext import match_any
 from keepthread.stores.query import fetch_all, fetch_value
 from keepthread.stores.records import Tags
 from keepthread.stores.vectors import passage_texts
 
-CANDIDATES_MAX = 200
+CANDIDATES_MAX = 400
 SCANNED_PASSAGES_MAX = 20_000
-COSINE_FLOOR = 0.25
+COSINE_WEIGHT = 1.5
+COSINE_MIN = 0.2
+"""Below it, and with no word in common, a passage is no candidate (unrelated pairs reach .217)."""
+
+NEIGHBOUR_WORDS, NEIGHBOUR_MEANING = 0.3, 0.2
+NEIGHBOUR_SECONDS = 3_600.0
+IDENTIFIER_BONUS = 0.5
+RECENCY_BONUS = 0.6
 _PER_ENTRY_MAX = 3
+
+_IDENTIFIER = re.compile(
+    r"[A-Za-z0-9_./:\\-]*(?:[_./\\]|[a-z][A-Z]|[0-9][A-Za-z]|[A-Za-z][0-9])[A-Za-z0-9_./:\\-]*"
+)
+_LATEST = re.compile(r"\b(?:latest|last|newest|most recent(?:ly)?|current(?:ly)?|now)\b", re.I)
 
 
 class Filters(NamedTuple):
@@ -58,16 +74,21 @@ def search_passages(
     where, values = _conditions(workspace, filters)
     lexical = _lexical(connection, query, where, values)
     cosine = _cosine(connection, vector, where, values, list(lexical)) if vector is not None else {}
-    best = max(lexical.values(), default=0.0)
-    scores: dict[int, tuple[float, float, float | None]] = {}
-    for passage in {*lexical, *cosine}:
-        words = lexical.get(passage, 0.0) / best if best > 0 else 0.0
-        near = cosine.get(passage)
-        meaning = max(0.0, (near - COSINE_FLOOR) / (1 - COSINE_FLOOR)) if near is not None else 0.0
-        if words or meaning:
-            scores[passage] = (words + meaning, words, near)
-    ranked = sorted(scores, key=lambda p: (-scores[p][0], -p))[: limit * _PER_ENTRY_MAX]
-    return _hits(connection, ranked, scores, limit)
+    places = _places(connection, {*lexical, *cosine})
+    words = _with_neighbours(lexical, places, NEIGHBOUR_WORDS)
+    meaning = _with_neighbours(cosine, places, NEIGHBOUR_MEANING)
+    best = max(words.values(), default=0.0) or 1.0
+    totals = {
+        p: words.get(p, 0.0) / best + COSINE_WEIGHT * meaning.get(p, 0.0)
+        for p in places
+        if lexical.get(p, 0.0) > 0 or cosine.get(p, 0.0) >= COSINE_MIN
+    }
+    first = sorted(totals, key=lambda p: (-totals[p], -p))[: 4 * limit * _PER_ENTRY_MAX]
+    hits = [
+        Hit(*place, text, totals[p], words.get(p, 0.0) / best, cosine.get(p))
+        for p, (place, text) in _read(connection, first).items()
+    ]
+    return _best_entries(_with_bonuses(hits, query), limit)
 
 
 def recent_passages(
@@ -81,8 +102,11 @@ def recent_passages(
         "ORDER BY p.entry DESC, p.id LIMIT ?",
         (*values, limit),
     )
-    ranked = [r[0] for r in rows]
-    return _hits(connection, ranked, {p: (0.0, 0.0, None) for p in ranked}, limit)
+    hits = [
+        Hit(*place, text, 0.0, 0.0, None)
+        for place, text in _read(connection, [r[0] for r in rows]).values()
+    ]
+    return hits[:limit]
 
 
 def _conditions(workspace: int, filters: Filters) -> tuple[str, list[object]]:
@@ -155,27 +179,72 @@ def _cosine(
     return near
 
 
-def _hits(
-    connection: apsw.Connection,
-    ranked: Sequence[int],
-    scores: Mapping[int, tuple[float, float, float | None]],
-    limit: int,
-) -> list[Hit]:
+class _Place(NamedTuple):
+    entry: int
+    seconds: float
+
+
+def _places(connection: apsw.Connection, passages: set[int]) -> dict[int, _Place]:
+    """Return where passages stand: their entry, and when it was seen."""
+    rows = fetch_all(
+        connection,
+        "SELECT p.id, p.entry, e.seen_at FROM passage p JOIN entry e ON e.seq = p.entry "
+        "WHERE p.id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(passages)),),
+    )
+    return {i: _Place(entry, seconds(at)) for i, entry, at in rows}
+
+
+def _with_neighbours(
+    scores: Mapping[int, float], places: Mapping[int, _Place], share: float
+) -> dict[int, float]:
+    """Add to each score a share of those of the passages written just before and after, within the hour."""
+    found: dict[int, float] = {}
+    for passage, place in places.items():
+        total = scores.get(passage, 0.0)
+        for beside in (passage - 1, passage + 1):
+            other = places.get(beside)
+            if other is not None and abs(other.seconds - place.seconds) <= NEIGHBOUR_SECONDS:
+                total += share * scores.get(beside, 0.0)
+        found[passage] = total
+    return found
+
+
+def _with_bonuses(hits: list[Hit], query: str) -> list[Hit]:
+    """Prefer exact identifiers of the query, and the newest entries where it asks for the latest."""
+    identifiers = [w.strip(".:-") for w in _IDENTIFIER.findall(query)]
+    identifiers = [w for w in identifiers if len(w) > 2]
+    latest = _LATEST.search(query)
+    newest = {e: n for n, e in enumerate(sorted({h.entry for h in hits}))} if latest else {}
+    scored = []
+    for hit in hits:
+        exact = sum(w in hit.text for w in identifiers) / len(identifiers) if identifiers else 0.0
+        recent = newest[hit.entry] / len(newest) if newest else 0.0
+        bonus = IDENTIFIER_BONUS * exact + RECENCY_BONUS * recent
+        scored.append(hit._replace(score=hit.score + bonus))
+    return sorted(scored, key=lambda h: (-h.score, -h.passage))
+
+
+def _read(
+    connection: apsw.Connection, passages: Sequence[int]
+) -> dict[int, tuple[tuple[int, int, str, int, int], str]]:
+    """Return (passage, entry, field, start, stop) and text by passage, in the order given, erased ones left out."""
     rows = fetch_all(
         connection,
         "SELECT id, entry, field, start, stop FROM passage WHERE id IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(ranked)),),
+        (json.dumps(list(passages)),),
     )
     texts = dict(zip((r[0] for r in rows), passage_texts(connection, rows), strict=True))
-    by_id = {r[0]: r for r in rows}
-    hits: list[Hit] = []
+    found = {r[0]: (tuple(r), texts[r[0]]) for r in rows if texts[r[0]]}
+    return {p: found[p] for p in passages if p in found}
+
+
+def _best_entries(hits: list[Hit], limit: int) -> list[Hit]:
+    """Keep the best passages of each entry only, so that one long output does not fill the answer."""
+    kept: list[Hit] = []
     per_entry: dict[int, int] = {}
-    for passage in ranked:
-        _, entry, field, start, stop = by_id[passage]
-        per_entry[entry] = per_entry.get(entry, 0) + 1
-        if per_entry[entry] <= _PER_ENTRY_MAX and texts[passage]:
-            total, words, near = scores[passage]
-            hits.append(Hit(passage, entry, field, start, stop, texts[passage], total, words, near))
-        if len(hits) == limit:
-            break
-    return hits
+    for hit in hits:
+        per_entry[hit.entry] = per_entry.get(hit.entry, 0) + 1
+        if per_entry[hit.entry] <= _PER_ENTRY_MAX:
+            kept.append(hit)
+    return kept[:limit]

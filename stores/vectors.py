@@ -74,14 +74,21 @@ def put_passage_vectors(
 
 
 def passages_to_embed(connection: apsw.Connection, limit: int) -> list[tuple[int, str]]:
-    """Return (passage id, text) of passages without a vector, the newest first."""
+    """Return (passage id, text) of the next passages to embed, oldest first.
+
+    They are embedded in order, so that the newest vector says where to go on, at any size. The text
+    begins with who said it or what it shows: a question often names the speaker or the file.
+    """
     rows = fetch_all(
         connection,
-        "SELECT p.id, p.entry, p.field, p.start, p.stop FROM passage p LEFT JOIN passage_vector v USING(id) "
-        "WHERE v.id IS NULL ORDER BY p.id DESC LIMIT ?",
+        "SELECT p.id, p.entry, p.field, p.start, p.stop, CASE WHEN e.role = '' THEN e.tool ELSE e.role END, "
+        "(SELECT group_concat(t.value, ' ') FROM tag t WHERE t.seq = p.entry AND t.name IN ('speaker','path')) "
+        "FROM passage p JOIN entry e ON e.seq = p.entry "
+        "WHERE p.id > coalesce((SELECT max(id) FROM passage_vector), 0) ORDER BY p.id LIMIT ?",
         (limit,),
     )
-    return list(zip((r[0] for r in rows), passage_texts(connection, rows), strict=True))
+    texts = passage_texts(connection, rows)
+    return [(r[0], f"{r[6] or r[5]}: {text}") for r, text in zip(rows, texts, strict=True)]
 
 
 def passage_texts(connection: apsw.Connection, rows: Sequence[Any]) -> list[str]:
@@ -112,7 +119,9 @@ def records_to_embed(connection: apsw.Connection, limit: int) -> list[tuple[int,
 
 def count_unembedded(connection: apsw.Connection) -> int:
     """Return how many passages still wait for a vector."""
-    sql = "SELECT (SELECT count(*) FROM passage) - (SELECT count(*) FROM passage_vector)"
+    sql = (
+        "SELECT count(*) FROM passage WHERE id > coalesce((SELECT max(id) FROM passage_vector), 0)"
+    )
     return int(fetch_value(connection, sql))
 
 
