@@ -23,13 +23,13 @@ _VALUE_MAX = 2_000
 _WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-zñ]+|\d+"
 _LABEL_HEAD = r"(?i)(?:(?<![A-Za-z])(?:api|access|secret|private|auth|master) )?[\wñ.-]*$"
 _SEPARATOR = (
-    r"(?:\\{0,3}[\"'`]|\]|\)){0,3}"
+    r"(?:\\{0,7}[\"'`]|\]|\)){0,3}"
     r"(?P<sep>[ \t]{0,20}:[ \t]{0,3}[A-Za-z_][\w.\[\]| ]{0,30}=[ \t]{0,3}(?=[\"'])"
     r"|[ \t]{0,20}(?:::|:=|=>|={1,3}|!={1,2}|->|:|\|\|:?|<=|\?=|,)[ \t]{0,8}"
     r"|(?:\.assign)?\([ \t]{0,3}(?=[\"'])"
-    r"|>|,?\s{1,40}[\"']?value[\"']?[ \t]{0,3}[:=][ \t]{0,3}|,[\"']value[\"']:"
-    r"|[ \t]{1,3}(?:is|was|\|)[ \t]{1,3}|[ \t]{1,4})"
-    r"(?:[@bfru]{1,2}(?=[\"']))?(?P<quote>\\{0,3}[\"'`])?"
+    r"|>|,?(?:\s|\\{1,4}n){1,40}[\"']?value[\"']?[ \t]{0,3}[:=][ \t]{0,3}|,[\"']value[\"']:"
+    r"|(?: (?:for|of|on|to) (?:the )?[\w.-]{1,30})?[ \t]{1,3}(?:is|was|\|)[ \t]{1,3}|[ \t]{1,4})"
+    r"(?:[@bfru]{1,2}(?=[\"']))?(?P<quote>\\{0,7}[\"'`])?"
 )
 _COMPARED = r"[\"'`]([^\s\"'`\\]{6,150})[\"'`] ?[!=]==? ?$"
 
@@ -91,26 +91,33 @@ def _assigned(text: str, start: int, end: int, strength: str) -> Iterator[Secret
     match = compiled(_value_pattern(delimited, sep)).match(text, separator.end())
     if match is None:
         return
-    value = match[0] if delimited else match[0].rstrip(".,:;!?")
+    value = match[0] if delimited else match[0].rstrip(".,:;?")
     following = text[match.end() : match.end() + 1]
     if not delimited and (following in ("(", "[") or (value.isalpha() and not value.islower())):
         return  # a call, a subscript, a type
-    if is_stand_in(value):
+    if is_stand_in(value) or (not delimited and _is_label(value)):
         return
     if quote and sep != "=" and following != quote[0]:
         known = _is_mentioned(value, strength, "")  # more words follow
     elif sep.isspace() and label[:1] == "-":
-        known = _is_announced(value, strength, not value.isalpha())
-    elif sep.strip() in ("", ",", "|", "is", "was"):
-        known = label != "pass" and _is_mentioned(value, strength, sep.strip())
+        known = value[0] != "-" and _is_announced(value, strength, not value.isalpha())
+    elif sep.strip() in ("", ",") or sep.rstrip().endswith(("|", " is", " was")):
+        known = label.lower() != "pass" and _is_mentioned(value, strength, sep.strip())
     elif sep == ":" == text[start - 1 : start]:
         known = False  # a part of a name (arn:aws:...:secret:x)
+    elif label.lower() == "pass" and not delimited:
+        known = False  # the outcome of a test
     else:
         setting = sep == "=" and text[start - 1 : start] in ("", "\n", ";", "&", "?")
-        alone = setting and following in ("", "\n", ";", "&", "'", '"')
+        alone = setting and following in ("", "\n", ";", "&", "'", '"', "\\")
         known = _is_announced(value, strength, delimited or alone or sep == ">")
     if known:
         yield _labelled(strength, match.start(), match.start() + len(value))
+
+
+def _is_label(value: str) -> bool:
+    """Whether ``value`` is a name for another secret: ``password1 != password2``."""
+    return compiled(r"[A-Za-z_]\w*$").match(value) is not None and label_strength(value) != ""
 
 
 def _value_pattern(delimited: bool, sep: str) -> str:

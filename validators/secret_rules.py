@@ -31,8 +31,8 @@ class Shape(NamedTuple):
 class Infix(NamedTuple):
     """A secret found by a fixed part inside it or before it.
 
-    ``pattern`` must match across the start of ``hint``, from at most ``before`` characters
-    ahead of it; its group 1, if it has one, is the secret. ``command`` must stand before it.
+    ``pattern`` must begin with ``hint``, or at most ``before`` characters ahead of it; its
+    group 1, if it has one, is the secret. ``command`` must stand before it.
     """
 
     kind: str
@@ -184,9 +184,10 @@ SHAPES = (
     Shape("telegram token", "api.telegram.org/bot", r"\d{6,12}:[\w-]{30,40}"),
 )
 
-_USER_PASSWORD = (
-    r" -(?:u|-user)[ \t=]{0,2}['\"]?[^\s:'\"/$]{1,100}:([^\s'\"/]{3,200})"
-)
+# An opening quote, escaped or not; a character of an argument, which ends where JSON's string may.
+_QUOTE = r"\\{0,7}['\"]?"
+_ARGUMENT = r"[^\s'\"\\]"
+_USER_PASSWORD = rf" -(?:u|-user)[ \t=]{{0,2}}{_QUOTE}[^\s:'\"/$]{{1,100}}:([^\s'\"/\\]{{3,200}})"
 
 INFIXES = (
     Infix("telegram token", ":AA", 16, r"(?<![\w:])\d{5,16}:AA[\w-]{32,33}(?![\w-])"),
@@ -195,28 +196,28 @@ INFIXES = (
     Infix("azure storage key", "+ASt", 77, r"(?<![\w+/])[A-Za-z0-9+/]{76}\+ASt[A-Za-z0-9+/]{6}=="),
     Infix("terraform token", ".atlasv1.", 14, r"(?<!\w)\w{14}\.atlasv1\.[\w=-]{60,70}(?![\w=-])"),
     Infix("maxmind key", "_mmk", 40, r"(?<!\w)[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?!\w)"),
-    Infix("firebase key", ":APA91b", 11, r"(?<![\w-])[\w-]{11}:APA91b[\w-]{100,200}"),
-    Infix("database password", "@tcp(", 100, r"(?<![\w.-])[\w.-]{1,30}:([^\s:@/'\"]{3,60})@tcp\("),
-    Infix("database password", ":5432:", 0, r":5432:[^:\s]{1,60}:[^:\s]{1,60}:([^\s:]{3,100})"),
+    Infix("firebase key", ":APA91b", 0, r":(APA91b[\w-]{100,200})"),
+    Infix("database password", "@tcp(", 100,
+          r"(?<![\w.-])[\w.-]{1,30}:([^\s:@/'\"\\]{3,60})@tcp\("),
+    Infix("database password", ":5432:", 0, rf":5432:[^:\s]{{1,60}}:[^:\s]{{1,60}}:({_ARGUMENT}{{3,100}})"),
     Infix("function key", "?code=", 0, r"\?code=([\w%+/=-]{40,120})", ".azurewebsites.net"),
     Infix("netrc password", "login ", 0,
-          r"login[ \t]+\S{1,100}\s+password[ \t]+([^\s\"'{]{3,200})"),
-    Infix("password argument", " -p", 0, r" -p([^\s'\"-][^\s'\"]{3,100})", "mysql"),
-    Infix("password argument", " -p", 0, r" -p[ \t]*['\"]?([^\s'\"-][^\s'\"]{2,100})", "sshpass"),
-    Infix("password argument", " -p", 0, r" -p[ \t]+['\"]?([^\s'\"]{3,100})", "docker login"),
-    Infix("password argument", " -a", 0, r" -a[ \t]+['\"]?([^\s'\"]{3,100})", "redis-cli"),
+          r"login[ \t]+\S{1,100}\s+password[ \t]+([^\s\"'{\\]{3,200})"),
+    Infix("password argument", " -p", 0, rf" -p((?!-){_ARGUMENT}{{4,100}})", "mysql"),
+    Infix("password argument", " -p", 0, rf" -p[ \t]*{_QUOTE}({_ARGUMENT}{{3,100}})", "sshpass"),
+    Infix("password argument", " -p", 0, rf" -p[ \t]+{_QUOTE}({_ARGUMENT}{{3,100}})", "docker login"),
+    Infix("password argument", " -a", 0, rf" -a[ \t]+{_QUOTE}({_ARGUMENT}{{3,100}})", "redis-cli"),
     Infix("password argument", " -u", 0, _USER_PASSWORD, "curl"),
     Infix("password argument", " --user", 0, _USER_PASSWORD, "curl"),
     Infix("password argument", "auth=(", 0,
-          r"auth=\([ \t]*['\"][^'\"\n]{1,100}['\"],[ \t]*['\"]([^'\"\s]{4,200})['\"]"),
-    Infix("password argument", " pass:", 0, r" pass:([^\s'\"]{3,100})", "openssl"),
+          rf"auth=\([ \t]*{_QUOTE}[^'\"\n]{{1,100}}['\"],[ \t]*{_QUOTE}({_ARGUMENT}{{4,200}})"),
+    Infix("password argument", " pass:", 0, rf" pass:({_ARGUMENT}{{3,100}})", "openssl"),
     *(
-        Infix("session cookie", hint, 12,
-              r"(?<![\w.])[\w.]{0,12}" + hint + r"[\w.]{0,12}=([\w%.+/=-]{16,500})", "ookie:")
+        Infix("session cookie", hint, 0, hint + r"[\w.]{0,12}=([\w%.+/=-]{16,500})", "ookie:")
         for hint in ("sess", "SESS")
     ),
     *(
-        Infix("password hash", hint, 0, r":(\$\w+\$[^\s:]{20,200})")
+        Infix("password hash", hint, 0, r":\$(\w+\$[^\s:\"\\]{20,200})")
         for hint in (":$6$", ":$5$", ":$1$", ":$y$", ":$apr1$")
     ),
     *(

@@ -15,7 +15,7 @@ _FILLER_RUN = r"([xX*.\-_#?])\1{5}|([aA01])\2{5,}"
 _REFERENCE = (
     r"[a-z][a-z0-9+.-]{1,9}://|arn:|[$%@{<&]|\[[\w -]*\]$|(?P<path>(?:[a-z]:|\.{0,2}|~)[\\/])"
 )
-_DOTTED_NAME = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$"
+_DOTTED_NAME = r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+(?:-|->|::)?$"
 _SLUG_PART = r"[A-Za-z]*\d{0,4}[A-Za-z]?\d{0,2}$"
 _COUNT = "0123456789" * 3
 _JUDGED_MAX = 256
@@ -66,8 +66,9 @@ def _counts_up(value: str) -> bool:
 
 def is_reference(value: str) -> bool:
     """Whether ``value`` names where the secret is: a variable, an attribute, a path, a URL."""
+    value = value[:_JUDGED_MAX]
     if compiled(_DOTTED_NAME).match(value):
-        return not any(looks_random(part, DOUBTFUL) for part in value.split("."))
+        return not any(looks_random(part, DOUBTFUL) for part in compiled(r"\W+").split(value))
     reference = compiled(_REFERENCE).match(value)
     if reference and reference["path"]:  # or Base64 that begins with a slash
         return not looks_random(value.replace("/", ""), DOUBTFUL)
@@ -92,18 +93,21 @@ def looks_random(value: str, strength: str) -> bool:
         return len(core) >= 16 and pairs >= 8 and share < 0.5
     if compiled(r"[0-9a-f]+$|[0-9A-F]+$").match(core) or (pairs >= 4 and share < 0.55):
         return True
-    mixed = _changes(core) >= 0.3 * len(core)
-    return mixed and not is_slug(value) and (share < 0.9 or pairs < 6)
+    if is_slug(value) or _words(value) >= 0.4 * len(core) or (share >= 0.9 and pairs >= 6):
+        return False
+    return _changes(core) >= 0.3 * len(core)
 
 
 def is_slug(value: str) -> bool:
     """Whether ``value`` is made of words and small numbers (``sha256``, ``my-app-v2``)."""
+    value = value[:_JUDGED_MAX]
     parts = compiled(r"[-_.:/+*]").split(value)
     return all(compiled(_SLUG_PART).match(part) for part in parts)
 
 
 def looks_issued(tail: str) -> bool:
     """Whether ``tail``, after the fixed prefix of a token, is more than filler or a name."""
+    tail = tail[:_JUDGED_MAX]
     written = tail.replace("_", "").isalpha() and _written_share(tail)[0] >= 0.6
     return not written and not is_filler(tail)
 
@@ -115,13 +119,14 @@ def looks_like_password(value: str, quoted: bool) -> bool:
     """
     if len(value) < 4 or value.isspace():
         return False
-    wordlike = compiled(r"[A-Za-z_.-]+:?$").match(value) is not None
-    if wordlike and ("pass" in value.lower() or "secret" in value.lower() or "test" in value):
+    wordlike = compiled(r"[_.:-]").sub("", value).isalpha()
+    stock = ("pass" in value.lower(), "secret" in value.lower(), "test" in value, value.istitle())
+    if wordlike and any(stock):
         return False
     if wordlike:
         return quoted and len(value) >= 8 or looks_random(value, DOUBTFUL)
-    if value.isdigit() and len(value) < 6:
-        return False
+    if value.replace(".", "").isdigit() and ("." in value or len(value) < 6):
+        return False  # a version, a small number
     return quoted or any(map(str.isdigit, value)) or len(value) >= 8
 
 
@@ -133,6 +138,12 @@ def _written_share(value: str) -> tuple[float, int]:
         if a.isalpha() and b.isalpha() and not (a.islower() and b.isupper())
     ]
     return sum(pair in rules.LETTER_PAIRS for pair in pairs) / max(1, len(pairs)), len(pairs)
+
+
+def _words(value: str) -> int:
+    """How many characters of ``value`` belong to words between separators."""
+    parts = compiled(r"[^A-Za-z0-9]+").split(value)
+    return sum(len(p) for p in parts if p.isalpha() and _written_share(p)[0] >= 0.6)
 
 
 def _changes(core: str) -> int:

@@ -31,19 +31,22 @@ _PEM_MAX = 20_000
 _BASE64_MAX = 16_000
 _PREFIX_MAX = 32
 _COMMAND_MAX = 300
+_INFIX_MAX = 90
 _MASKS = ("###", "***", "...")
 
+# A line break in JSON, a percent code, a terminal colour.
+_ESCAPE = r"(?:\\[nrt]|%[0-9A-Fa-f]{2}|(?:\x1b|\\u001b)\[[0-9;]*[mK])$"
 _MARKER = r"\[redacted:[a-z0-9. ,]{2,48}:[0-9a-f]{8}\]"
 _PEM_BEGIN = r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
-_PEM_BODY = r"(?:[A-Za-z0-9+/=\s]|\\[nr]|[\w-]{1,30}: [^\n\\]{0,100}(?=\n|\\n))*"
+_PEM_BODY = r"(?:[A-Za-z0-9+/=\s]|\\{1,8}[nr]|[\w-]{1,30}: [^\n\\]{0,100}(?=\n|\\))*"
 _URL_USERINFO = r"://([^\s:/?#@,\"'`<>\[\]\\]{0,200}):([^\s/?#\"'`<>\\]{1,500})@(?=[\w\[$.{%-])"
 _URL_TOKEN = r"(?<=http|ttps)://([A-Za-z0-9_-]{20,200})(?::x-oauth-basic)?@(?=\w)"
 _SCHEME = (
     r"[\"'`\]]{0,3}[ \t]{0,3}[:=,][ \t]{0,3}(?:b|f|r)?[\"'`]?[ \t]?"
-    r"(?:(?P<scheme>[a-z][a-z0-9-]{2,20})[ \t]+)?(?P<value>[^\s\"'`<>\\,;()]{8,4000})"
+    r"(?:(?P<scheme>[a-z][a-z0-9-]{2,20})[ \t]+)?(?P<value>[^\s\"'`<>\\,;()]{8,2000})"
 )
 _BASIC = r"[A-Za-z0-9+/]{8,1000}={0,2}(?![\w+/=-])"
-_BEARER = r"bearer[ \t]+([\w.~+/=:-]{16,4000})"
+_BEARER = r"bearer[ \t]+([\w.~+/=:-]{16,2000})"
 # Every token of rules.SHAPES has such a run, at most _PREFIX_MAX characters after its start.
 _LONG_RUN = r"[A-Za-z0-9_+/-]{15,}={0,2}"
 _AWS_PAIR = r"(?<![\w/+=])(?=[^\s]{0,39}\d)(?=[^\s]{0,39}[a-z])[A-Za-z0-9/+]{40}(?![\w/+=])"
@@ -121,10 +124,10 @@ def _outside_markers(text: str, found: list[Secret]) -> list[Secret]:
 
 def _starts_word(text: str, position: int) -> bool:
     """Whether a token can begin here: no letter or digit before, escapes aside."""
-    before = text[max(0, position - 12) : position]
+    before = text[max(0, position - 16) : position]
     if not before or not before[-1].isalnum():
         return True
-    return compiled(r"(?:\\[nrt]|%[0-9A-Fa-f]{2}|\x1b\[[0-9;]*[mK])$").search(before) is not None
+    return compiled(_ESCAPE).search(before) is not None
 
 
 def _pem_keys(text: str) -> Iterator[Secret]:
@@ -151,11 +154,10 @@ def _pem_keys(text: str) -> Iterator[Secret]:
 def _trimmed(text: str, start: int, stop: int) -> Iterator[Secret]:
     """The key without the white space (escaped too) and quotes around it, if there is a key."""
     body = text[start:stop]
-    inner = compiled(r"(?:\s|\\[nr]|[\"',+])*").match(body)
-    offset = inner.end() if inner else 0
-    length = len(body[offset:].rstrip().removesuffix("\\n"))
-    if REDACTED not in body and compiled(r"[A-Za-z0-9+/=]{16}").search(body):
-        yield Secret("private key", start + offset, start + offset + length)
+    lead = compiled(r"(?:\s|\\+[nr]|[\"',+])*").match(body)
+    trail = compiled(r"(?:\s|\\+[nr]|[\"',+])*$").search(body, len(body) - 20)
+    if REDACTED not in body and compiled(r"[A-Za-z0-9+/=]{16}").search(body) and lead and trail:
+        yield Secret("private key", start + lead.end(), start + trail.start())
 
 
 def _shapes(text: str, runs: list[tuple[int, int]]) -> Iterator[Secret]:
@@ -170,7 +172,7 @@ def _shapes(text: str, runs: list[tuple[int, int]]) -> Iterator[Secret]:
                     continue
                 if prefix.isalnum() and text[position - 1 : position] in ("+", "/"):
                     continue  # within Base64
-                pattern = compiled(f"{tail}(?![A-Za-z0-9])")
+                pattern = compiled(f"(?>{tail})(?![A-Za-z0-9])")
                 match = pattern.match(text, position + len(prefix))
                 masked = match and text[match.end() : match.end() + 3] in _MASKS
                 if match and not masked and looks_issued(match[0]):
@@ -192,7 +194,11 @@ def _infixes(text: str) -> Iterator[Secret]:
         for position in positions(text, hint):
             if command and command not in text[max(0, position - _COMMAND_MAX) : position]:
                 continue
-            match = compiled(pattern).search(text, max(0, position - before), position + 500)
+            if before:
+                start, stop = max(0, position - before), position + _INFIX_MAX
+                match = compiled(pattern).search(text, start, stop)
+            else:
+                match = compiled(pattern).match(text, position)
             if match and match.start() <= position:
                 value = match[match.re.groups]
                 if not is_stand_in(value) and not value.isdigit():
@@ -237,6 +243,8 @@ def _url_credentials(text: str) -> Iterator[Secret]:
 def _is_stock_login(url: re.Match[str]) -> bool:
     """Whether a URL shows a placeholder, or a stock password on a host that is no real one."""
     user, password = url[1].lower(), url[2].lower()
+    if user == "anonymous":
+        return True
     if password not in rules.PLACEHOLDER_WORDS and password != user:
         return is_placeholder(url[2])
     host = compiled(r"[\w.-]*").match(url.string, url.end())
@@ -245,9 +253,13 @@ def _is_stock_login(url: re.Match[str]) -> bool:
 
 
 def _authorizations(text: str, lower: str) -> Iterator[Secret]:
+    end = 0
     for position in positions(lower, "authorization"):
+        if position < end:
+            continue
         match = compiled(_SCHEME).match(lower, position + len("authorization"))
         if match:
+            end = match.end()
             value = text[match.start("value") : match.end("value")]
             generated = any(map(str.isdigit, value)) and not is_slug(value)
             login = match["scheme"] == "basic" and ":" in _decoded(value)
@@ -271,7 +283,7 @@ def _encoded(text: str, runs: list[tuple[int, int]]) -> Iterator[Secret]:
         sixths = text[start:stop:4]  # the first six bits of every third byte: below 32 in ASCII
         if 24 <= stop - start <= _BASE64_MAX and "A" <= min(sixths) and max(sixths) <= "f":
             inner = _decoded(text[start:stop])
-            if inner.replace("\n", "").isprintable() and _holds_secret(inner):
+            if inner and _holds_secret(inner):
                 yield Secret("encoded secret", start, stop)
 
 
@@ -284,6 +296,7 @@ def _holds_secret(inner: str) -> bool:
             _shapes(inner, whole),
             _infixes(inner),
             _url_credentials(inner),
+            _authorizations(inner, inner.lower()),
             assigned_secrets(inner, inner.lower()),
         )
     )

@@ -5,6 +5,7 @@ repository find nothing either.
 """
 
 import base64
+import json
 import random
 import string
 import subprocess
@@ -280,6 +281,11 @@ FOUND = [  # text, the secret in it, its kind
      "aws access key"),
     ("SECRET_KEY = 'django-insecure-7(k#2v^x8!q@z5&m1w'", "django-insecure-7(k#2v^x8!q@z5&m1w",
      "secret"),
+    ("The password for staging is Winter2024!", "Winter2024!", "password"),
+    ("app:s3cr3tpw@tcp(db:3306)/shop", "s3cr3tpw", "database password"),
+    ("jdbc:mysql://db/shop?user=app&password=swordfish", "swordfish", "password"),
+    (f"Authorization: Basic {base64.b64encode(b'ada:lovelace').decode()}",
+     base64.b64encode(b"ada:lovelace").decode(), "authorization header"),
     ("mnemonic: " + "apple river stone cloud " * 3, "river stone cloud apple", "seed phrase"),
     (f"\x1b[32mghp_{A}abcd\x1b[0m", f"ghp_{A}abcd", "github token"),
 ]
@@ -293,6 +299,17 @@ def test_a_secret_is_found_in_the_form_it_is_written_in(
 
     assert secret not in redacted
     assert kinds[0] == kind
+
+
+@pytest.mark.parametrize(("text", "secret"), [(text, secret) for text, secret, _ in FOUND])
+def test_a_secret_is_found_inside_nested_json_and_base64(text: str, secret: str) -> None:
+    once = json.dumps({"command": text})
+    twice = json.dumps({"args": once})
+    encoded = base64.b64encode(text.encode()).decode()
+
+    assert json.dumps(secret)[1:-1] not in redact(once, KEY)[0]
+    assert json.dumps(json.dumps(secret)[1:-1])[1:-1] not in redact(twice, KEY)[0]
+    assert encoded not in redact(f"data: {encoded}", KEY)[0]
 
 
 SHA1, SHA256 = made_up(HEX, 40, 4), made_up(HEX, 64, 5)
@@ -337,6 +354,17 @@ UNTOUCHED = [
     'FIELDS = ("username", "password", "email2", "sha256", "KRB4LEVEL")',
     "Authorization: required since v2.1, see RFC6750",
     "The password is sha256-hashed, the token is base64-encoded.",
+    "kubectl get secret my-secret-7f9c8d -o yaml",
+    "if password1 != password2: raise ValueError",
+    "PASS: test-key-rotation-v2",
+    'labels = {"password": "Contraseña", "password_again": "Confirmar"}',
+    "arn:aws:secretsmanager:us-east-1:123456789012:secret:prod/db-AbCdEf",
+    "Restored cache key: setup-python-22.04-8f14e45fceea167a5a36dedd4bea2543",
+    "ftp://anonymous:anonymous@ftp.acme.org/pub",
+    "password: ENC[AES256_GCM,data:p673w8==,iv:YY=,tag:A=]",
+    "csrf_token = '8f14e45fceea167a5a36dedd4bea2543'",
+    "'Test2::Event::Pass' => '1.302188',",
+    "apt\tpasswd\t1:4.13+dfsg1-1+deb12u1",
     "ghp_abcd1234efgh5678ijkl9012mnop3456****",
     "hf_requestedTokenizerConfigurationLoader",
     'data["tokens"] = 1, "token_type": "bearer", "passwordField": "id_pw_confirm2"',
@@ -382,6 +410,14 @@ def test_redacting_twice_changes_nothing_more(parts: list[str]) -> None:
     once, _ = redact("".join(parts), KEY)
 
     assert redact(once, KEY) == (once, ())
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=12), max_size=6))
+def test_redacted_json_is_still_json(parts: list[str]) -> None:
+    text = json.dumps({"command": " ".join(parts), "nested": json.dumps(parts)})
+
+    assert json.loads(redact(text, KEY)[0]).keys() == {"command", "nested"}
 
 
 @settings(max_examples=100, deadline=None)
