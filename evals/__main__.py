@@ -1,0 +1,126 @@
+"""``python -m evals``: run a suite, score its predictions, write the README's table.
+
+Exit status: 0, 1 when interrupted (run again to go on), 2 for wrong usage or missing data.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import anyio
+from rich.console import Console
+
+from evals import results, table
+from evals.predictions import DataMissing, Mixed, Origin, Row, Run, current_commit, read_predictions
+from evals.suites import contradiction, injection, retrieval, secrets, traces
+
+SUITES: dict[str, ModuleType] = {
+    "retrieval": retrieval,
+    "injection": injection,
+    "contradiction": contradiction,
+    "secrets": secrets,
+    "traces": traces,
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command."""
+    options = build_parser().parse_args(arguments)
+    try:
+        return int(options.command(options))
+    except (DataMissing, Mixed) as error:
+        print(f"evals: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("evals: interrupted; the same command goes on where it stopped", file=sys.stderr)
+        return 1
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of every command."""
+    parser = argparse.ArgumentParser(prog="python -m evals", description="Measure Keepthread.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    run = commands.add_parser("run", help="ask the product and write predictions")
+    score = commands.add_parser("score", help="print the figures of predictions")
+    for made, command, file in ((run, run_suite, "--out"), (score, score_suite, "--pred")):
+        made.set_defaults(command=command)
+        made.add_argument("suite", choices=SUITES)
+        made.add_argument("--data", type=Path, required=True, help="a file or folder, by suite")
+        made.add_argument(file, dest="predictions", type=Path, required=True, help="JSON Lines")
+        made.add_argument("--save", action="store_true", help="keep the figures in evals/results/")
+    score.add_argument("--json", action="store_true", help="all figures as one JSON object")
+    score.add_argument("--by", default="", help="retrieval: the question's field to group by")
+    score.add_argument(
+        "--corrected",
+        action="store_true",
+        help="retrieval: the corrected evidence where there is one",
+    )
+    write = commands.add_parser("table", help="the table of the newest results")
+    write.add_argument("--write", action="store_true", help="into the README, between its markers")
+    write.set_defaults(command=print_table)
+    return parser
+
+
+def run_suite(options: argparse.Namespace) -> int:
+    """``run``: append what is missing to the predictions, then print one summary line."""
+    suite = SUITES[options.suite]
+    suite.read(options.data)  # says what is missing before anything is made
+    origin = Origin(options.suite, results.data_name(options.data), current_commit())
+    run = Run(options.predictions, suite.key, origin, Console(stderr=True))
+    anyio.run(suite.predict, options.data, run)
+    figures = suite.score(options.data, run.rows)
+    _conclude(options, suite, figures, origin.commit)
+    return 0
+
+
+def score_suite(options: argparse.Namespace) -> int:
+    """``score``: print the figures of a file of predictions."""
+    suite = SUITES[options.suite]
+    if not options.predictions.exists():
+        raise DataMissing(f"there is no {options.predictions}; `run` makes it.")
+    rows = read_predictions(options.predictions)
+    figures = _figures(options, suite, rows)
+    if options.json:
+        print(json.dumps(figures, indent=1))
+    else:
+        for name, value in figures.items():
+            print(f"{name}: {value}")
+    if options.save:
+        _conclude(options, suite, figures, current_commit())
+    return 0
+
+
+def print_table(options: argparse.Namespace) -> int:
+    """``table``: print it, or write it into the README."""
+    if options.write:
+        table.write()
+    else:
+        print(table.table(results.newest()))
+    return 0
+
+
+def _figures(options: argparse.Namespace, suite: ModuleType, rows: list[Row]) -> dict[str, Any]:
+    if suite is retrieval:
+        return retrieval.score(options.data, rows, corrected=options.corrected, by=options.by)
+    return dict(suite.score(options.data, rows))
+
+
+def _conclude(
+    options: argparse.Namespace, suite: ModuleType, figures: dict[str, Any], commit: str
+) -> None:
+    headline = suite.headline(figures)
+    told = ", ".join(f"{name} {value}" for name, value in headline.items())
+    print(f"{options.suite} on {results.data_name(options.data)}: {told}")
+    if options.save:
+        date = datetime.now(UTC).date().isoformat()
+        name = results.data_name(options.data)
+        results.save(results.Result(options.suite, name, date, commit, headline, figures))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
