@@ -7,7 +7,7 @@ from keepthread.validators.grounding import ground
 
 
 @pytest.mark.parametrize(
-    "text", ["GET / answers 200", "the fixtures lie in ../", "run from ./ only"]
+    "text", ["GET / answers 200", "the fixtures lie in ../", "the tests start in ./ only"]
 )
 def test_a_path_without_a_name_is_looked_for_as_it_is_written(text: str) -> None:
     assert ground(text, [Evidence("call-1", tool="shell", output=text)]).grounded
