@@ -223,7 +223,7 @@ def score_secrets(samples: Sequence[Row], predictions: Iterable[Row]) -> Figures
     stored = {p["id"]: p["redacted"] for p in predictions}
 
     def wrong(sample: Row) -> bool:
-        text = stored.get(sample["id"], sample["text"])
+        text = str(stored.get(sample["id"], sample["text"]))
         if sample["label"] == "secret" and sample["secrets"]:
             return any(secret in text for secret in sample["secrets"])
         unchanged = bool(text.strip() == sample["text"].strip())
@@ -335,7 +335,6 @@ def _case_holds(expect: Row, found: Row, served: list[str]) -> bool:
     wanted = [*(relevant.get("mustInclude") or []), *(relevant.get("shouldInclude") or [])]
     only = relevant.get("shouldOnlyInclude")
     least, most = relevant.get("minCount"), relevant.get("maxCount")
-    prelude: str | None = found.get("prelude")
     return (
         _includes({**relevant, "mustInclude": wanted}, pinned | set(served))
         and (only is None or set(only) == set(served))
@@ -344,7 +343,7 @@ def _case_holds(expect: Row, found: Row, served: list[str]) -> bool:
         and _ordered(relevant.get("orderedBefore") or [], served)
         and _includes(expect.get("pinnedFacts") or {}, pinned)
         and _includes(expect.get("openQuestions") or {}, questions)
-        and (prelude is None or _prelude_holds(expect.get("personaPrelude") or {}, prelude))
+        and _prelude_holds(expect.get("personaPrelude") or {}, found.get("prelude"))
     )
 
 
@@ -361,8 +360,9 @@ def _ordered(pairs: Iterable[Sequence[str]], served: list[str]) -> bool:
     )
 
 
-def _prelude_holds(expect: Row, text: str) -> bool:
-    return (
+def _prelude_holds(expect: Row, text: str | None) -> bool:
+    """Say whether the prelude is as expected; one that was not sent is not judged."""
+    return text is None or (
         (not expect.get("nonEmpty") or bool(text))
         and (not expect.get("isNull") or text == "")
         and all(part in text for part in expect.get("contains") or [])
