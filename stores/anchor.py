@@ -2,8 +2,8 @@
 
 A hash chain does not see that its tail is missing; the anchor does. It is rewritten inside the
 writer lock before each commit with the head before and after, so whichever of the two the
-commit leaves is accepted, and a crash between them is no alarm. It is not synced: a lost write
-leaves an older anchor, which an intact chain passes.
+commit leaves is accepted, and a crash between them is no alarm; after the commit it names the
+new head alone. It is not synced: a lost write leaves an older anchor, which an intact chain passes.
 """
 
 import hashlib
@@ -34,11 +34,7 @@ class Anchor:
             try:
                 self._key = _read(self._key_file)
             except FileNotFoundError:
-                made = os.open(self._key_file, os.O_CREAT | os.O_WRONLY, 0o600)
-                try:
-                    os.write(made, os.urandom(32))
-                finally:
-                    os.close(made)
+                _make_key(self._key_file)
                 self._key = _read(self._key_file)
         return self._key
 
@@ -66,7 +62,10 @@ class Anchor:
         mac = hmac.new(self.key, payload.encode(), hashlib.sha256).hexdigest()
         handle = os.open(self._file, os.O_CREAT | os.O_WRONLY, 0o600)
         try:
+            fresh = os.fstat(handle).st_size == 0
             os.write(handle, f"{payload}\n{mac}".encode().ljust(_SIZE))
+            if fresh:  # a power loss must not leave an empty file, which would read as tampering
+                os.fsync(handle)
         finally:
             os.close(handle)
 
@@ -88,6 +87,23 @@ def _passes(connection: apsw.Connection, head: Head, seen: Head) -> bool:
         return True
     row = connection.execute("SELECT hash FROM journal WHERE seq = ?", (seen[0],)).fetchone()
     return row is not None and bytes(row[0]) == seen[1] and head[0] >= seen[0]
+
+
+def _make_key(name: str) -> None:
+    """Make the key file whole or not at all; of two processes that make one, the first wins."""
+    part = f"{name}.{os.urandom(8).hex()}"
+    handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    try:
+        os.write(handle, os.urandom(32))
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    try:
+        os.link(part, name)
+    except FileExistsError:
+        pass
+    finally:
+        os.unlink(part)
 
 
 def _read(name: str) -> bytes:
