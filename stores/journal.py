@@ -13,7 +13,7 @@ import hmac
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import apsw
 
@@ -47,6 +47,9 @@ TABLES: Mapping[str, tuple[str, tuple[tuple[str, str], ...]]] = {
 """Journal kind -> its table, and its child tables with the column that names the record."""
 
 _JOURNAL = "seq, kind, number, workspace, window, task, item, agent, origin, at"
+
+_DAMAGE = (apsw.CorruptError, ValueError, TypeError, AttributeError)
+"""What reading a damaged row raises: SQLite's own error, or a value of another type or encoding."""
 
 
 class Transaction:
@@ -121,6 +124,8 @@ class Journal:
                 if tx.seq != before[0]:
                     self.anchor.write(before, (tx.seq, tx.hash))
                 self.connection.execute("COMMIT")
+                if tx.seq != before[0]:
+                    self._settle((tx.seq, tx.hash))
             except apsw.ConstraintError:
                 self._roll_back()
                 raise
@@ -130,6 +135,11 @@ class Journal:
             except BaseException:
                 self._roll_back()
                 raise
+
+    def _settle(self, after: tuple[int, bytes]) -> None:
+        """Let the anchor forget the head before a commit that is through, so that losing just it shows."""
+        with suppress(OSError):  # acknowledged is acknowledged; the anchor accepts both heads
+            self.anchor.write(after, after)
 
     def _roll_back(self) -> None:
         if self.connection.in_transaction:
@@ -164,8 +174,12 @@ def chain_hash(previous: bytes, link: Iterable[object], digest: bytes) -> bytes:
 
 def verify_record(connection: apsw.Connection, seq: int) -> None:
     """Raise DatabaseDamaged unless the record's rows and words are what its journal row sealed."""
-    row = fetch_one(connection, "SELECT kind, digest FROM journal WHERE seq = ?", (seq,))
-    if row is None or not _record_holds(connection, seq, row[0], row[1]):
+    try:
+        row = fetch_one(connection, "SELECT kind, digest FROM journal WHERE seq = ?", (seq,))
+        holds = row is not None and _record_holds(connection, seq, row[0], row[1])
+    except _DAMAGE:
+        holds = False
+    if not holds:
         raise DatabaseDamaged(
             f"record {seq} is not what was written. It is not served; run: keepthread verify"
         )
@@ -174,16 +188,23 @@ def verify_record(connection: apsw.Connection, seq: int) -> None:
 def verify_chain(connection: apsw.Connection) -> Iterator[tuple[int, str]]:
     """Re-derive everything; yield (seq, what is wrong) for each row that does not hold."""
     previous, expected = GENESIS, 1
-    cursor = fetch_all(connection, f"SELECT {_JOURNAL}, digest, hash FROM journal ORDER BY seq")
-    for *link, digest, found in cursor:
-        seq, kind = int(str(link[0])), str(link[1])
+    try:
+        rows = fetch_all(connection, f"SELECT {_JOURNAL}, digest, hash FROM journal ORDER BY seq")
+    except _DAMAGE as error:
+        yield 0, f"the journal cannot be read: {error}"
+        return
+    for *link, digest, found in rows:
+        seq, kind = int(link[0]), str(link[1])
         if seq != expected:
             yield seq, f"journal rows {expected} to {seq - 1} are missing"
-        if kind not in TABLES or not _record_holds(connection, seq, kind, digest):
-            yield seq, f"the {kind} record differs from its digest"
-        if chain_hash(previous, link, digest) != found:
-            yield seq, "the chain is broken here"
-        previous, expected = bytes(found), seq + 1
+        try:
+            if kind not in TABLES or not _record_holds(connection, seq, kind, digest):
+                yield seq, f"the {kind} record differs from its digest"
+            if chain_hash(previous, link, digest) != found:
+                yield seq, "the chain is broken here"
+        except _DAMAGE as error:
+            yield seq, f"the {kind} record cannot be read: {error}"
+        previous, expected = bytes(found or b""), seq + 1
 
 
 def _record_holds(connection: apsw.Connection, seq: int, kind: str, digest: bytes) -> bool:
