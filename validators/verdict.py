@@ -1,10 +1,10 @@
 """What the gate is asked (Write), and what it answers: an Outcome, or a Refusal that teaches."""
 
-import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from keepthread.stores.records import Citation, Entry, PlanItem, Tags
+from keepthread.validators.quoting import quote
 
 
 class Refusal(NamedTuple):
@@ -22,9 +22,7 @@ class Refusal(NamedTuple):
     def message(self) -> str:
         """Return ``refused[CODE]: what is wrong. What to do instead.`` and the material."""
         head = f"refused[{self.code}]: {self.what} {self.remedy}"
-        lines = [
-            f"- {label}: {json.dumps(text, ensure_ascii=False)}" for label, text in self.material
-        ]
+        lines = [f"- {label}: {quote(text)}" for label, text in self.material]
         return "\n".join([head, *lines])
 
 

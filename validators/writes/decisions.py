@@ -7,6 +7,7 @@ from keepthread.stores.journal import Transaction
 from keepthread.stores.records import Author
 from keepthread.validators.gate import Gate
 from keepthread.validators.gate_view import Caller
+from keepthread.validators.quoting import quote
 from keepthread.validators.verdict import Outcome, Write
 
 
@@ -37,7 +38,7 @@ def record_decision(
     def commit(tx: Transaction, author: Author, write: Write) -> tuple[Outcome, int | None]:
         if write.duplicate_of is not None and not write.supersedes:
             known = load_decisions(tx.connection, [write.duplicate_of])[write.duplicate_of]
-            remark = f"already settled as {known.id}, because: {known.reason}"
+            remark = f"already settled as {known.id}, because {quote(known.reason)}"
             return Outcome("merged", known.id, (remark,)), None
         draft = DecisionDraft(
             decision=write.text,
