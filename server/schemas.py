@@ -37,7 +37,7 @@ def _flag(value: Any) -> Any:
 
 Text = Annotated[str, BeforeValidator(_text)]
 Texts = Annotated[list[str], BeforeValidator(_list)]
-Number = Annotated[int, BeforeValidator(_number), Field(ge=0)]
+Number = Annotated[int, Field(ge=0), BeforeValidator(_number)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 Kind = Literal["observation", "inference", "instruction-from-user"]
 Stage = Annotated[Literal["plan", "execute", "review"], BeforeValidator(lambda v: v or "execute")]

@@ -1,6 +1,7 @@
 """A tool as every client can take it: strict arguments, a portable schema, errors a model can act on."""
 
 import difflib
+import inspect
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -34,7 +35,7 @@ class StrictTool(Tool):
         try:
             self.fn_metadata.validate_arguments(arguments)
         except ValidationError as error:
-            return failure("bad_arguments", f"bad_arguments: {_explain(self, error)}")
+            return failure("bad_arguments", f"error[bad_arguments]: {_explain(self, error)}")
         try:
             return await super().run(arguments, context, convert_result)
         except Exception as error:
@@ -50,10 +51,12 @@ def make_tool(
     title: str,
     read_only: bool,
     idempotent: bool = True,
-    answer: type[BaseModel] | None = None,
     always_loaded: bool = False,
 ) -> Tool:
-    """Return ``fn`` as a tool. ``answer`` is the model of its structured content (None: text only)."""
+    """Return ``fn`` as a tool; its docstring is what the model reads.
+
+    No output schema is published: clients that check it would check refusals against it too.
+    """
     made = StrictTool.from_function(
         fn,
         title=title,
@@ -64,14 +67,13 @@ def make_tool(
             open_world_hint=False,
         ),
         meta={"anthropic/alwaysLoad": True} if always_loaded else None,
-        structured_output=False if answer is None else None,
+        description=inspect.cleandoc(fn.__doc__ or ""),
+        structured_output=False,
     )
     model = made.fn_metadata.arg_model
     model.model_config["extra"] = "forbid"
     model.model_rebuild(force=True)
     made.parameters = without_titles(model.model_json_schema(by_alias=True))
-    if answer is not None and made.fn_metadata.output_schema is not None:
-        made.fn_metadata.output_schema = without_titles(answer.model_json_schema())
     return made
 
 
@@ -81,9 +83,7 @@ def without_titles(schema: Any) -> Any:
         return {
             k: without_titles(v)
             for k, v in schema.items()
-            if not (
-                k in ("title", "description") and isinstance(v, str) and "properties" not in (k,)
-            )
+            if not (k in ("title", "description") and isinstance(v, str))
         }
     return [without_titles(v) for v in schema] if isinstance(schema, list) else schema
 

@@ -20,7 +20,8 @@ def reading_tools(memory: Memory, run: Run) -> list[Tool]:
         item: Text = "", stage: Stage = "execute", max_tokens: Number = 0, explain: Flag = False
     ) -> CallToolResult:
         """Recall the memory of this workspace: goal, plan, decisions, facts, what the last window left.
-        Call first in a new session. item: focus on a plan item. max_tokens 0 = about 12,000."""
+        Call first in a new session. item: focus on a plan item. stage shifts room to the plan, to facts (execute)
+        or to what happened (review). max_tokens 0 = about 12,000. explain: how facts were ranked."""
         window = await run(
             lambda: memory.context(item=item, stage=stage, max_tokens=max_tokens, explain=explain)
         )
@@ -35,11 +36,12 @@ def reading_tools(memory: Memory, run: Run) -> list[Tool]:
         limit: Number = 10,
         max_tokens: Number = 2000,
     ) -> CallToolResult:
-        """Search what happened: tool calls and outputs, messages, files, by words and meaning. Answers
-        snippets with ids to cite. Narrow by tool, time (ISO) or scope ("path:src/")."""
+        """Recall what happened: search tool calls and outputs, messages and files by words and meaning.
+        Answers snippets with ids to cite. Narrow by tool, time (ISO) or scope ("path:src/"); an empty query
+        lists the newest."""
         filters = parse_filters(tool, since, until, scope)
         if isinstance(filters, str):
-            return failure("bad_arguments", f"bad_arguments: {filters}")
+            return failure("bad_arguments", f"error[bad_arguments]: {filters}")
         wanted = min(limit or 10, LIMIT_MAX)
         return success(
             await run(lambda: search_text(memory, query, filters, wanted, max_tokens or 2000))

@@ -9,6 +9,7 @@ from mcp.types import CallToolResult
 from keepthread.server.memory import Memory
 from keepthread.server.schemas import Answer, FactAnswer, Flag, Kind, Number, Text, Texts
 from keepthread.server.tools.base import Run, make_tool, outcome_text, success, tool_use_id
+from keepthread.validators.quoting import quote
 from keepthread.validators.verdict import Outcome
 from keepthread.validators.writes.decisions import record_decision as decide
 from keepthread.validators.writes.facts import record_fact as record
@@ -35,10 +36,12 @@ def fact_tools(memory: Memory, run: Run) -> list[Tool]:
         expires_when: Text = "",
         supersedes: Text = "",
     ) -> CallToolResult:
-        """Remember one conclusion with its evidence. observation: source = "tool:NAME", "file:PATH",
-        "user" or ids ("call-12"), up to 5, comma-separated. inference: supports = ids it rests on.
-        instruction-from-user: the user's own words. scope: "path:src/", "service:api". subject: short key
-        ("build command | how to build"). expires_when: changed:PATH, task_end, a time, or words.
+        """Remember one conclusion with its evidence; the server finds the passage that shows it.
+        observation: source = "tool:NAME", "file:PATH", "user" or ids ("call-12"), up to 5, comma-separated.
+        inference: supports = ids it rests on. instruction-from-user: the user's own words, source "user"
+        ("user:reported" only where the client captures no messages). scope: "path:src/", "service:api"; none =
+        the whole workspace. subject: short key by which a newer value is known ("build command | how to build").
+        observed_at: only to make it earlier. expires_when: changed:PATH, task_end, a time, or words.
         supersedes: a fact id, or "none" if both hold."""
         call = tool_use_id(ctx)
         outcome = await run(
@@ -61,7 +64,8 @@ def fact_tools(memory: Memory, run: Run) -> list[Tool]:
     async def retract_fact(
         ctx: Context, fact: str, reason: str, source: Text = ""
     ) -> CallToolResult:
-        """Take back a fact that is wrong (kept in history). What it superseded is current again."""
+        """Take back a fact that is wrong; history keeps it, and what it superseded is current again.
+        An instruction of the user is taken back by the user only: source="user"."""
         call = tool_use_id(ctx)
         outcome = await run(
             lambda: retract(
@@ -71,10 +75,8 @@ def fact_tools(memory: Memory, run: Run) -> list[Tool]:
         return _answer(outcome)
 
     return [
-        make_tool(
-            record_fact, title="Record fact", read_only=False, answer=FactAnswer, always_loaded=True
-        ),
-        make_tool(retract_fact, title="Retract fact", read_only=False, answer=Answer),
+        make_tool(record_fact, title="Record fact", read_only=False, always_loaded=True),
+        make_tool(retract_fact, title="Retract fact", read_only=False),
     ]
 
 
@@ -90,8 +92,8 @@ def decision_tools(memory: Memory, run: Run) -> list[Tool]:
         supports: Texts = [],  # noqa: B006
         supersedes: Text = "",
     ) -> CallToolResult:
-        """Settle a choice with its reason and rejected alternatives, so it is not reopened. Reversing an
-        earlier decision needs supersedes = its id and a new reason."""
+        """Remember a choice with its reason and the rejected alternatives, so that it is not reopened. supports:
+        ids it rests on. Reversing a decision needs supersedes = its id and a new reason; "none": both apply."""
         call = tool_use_id(ctx)
         outcome = await run(
             lambda: decide(
@@ -107,7 +109,7 @@ def decision_tools(memory: Memory, run: Run) -> list[Tool]:
         )
         return _answer(outcome)
 
-    return [make_tool(record_decision, title="Record decision", read_only=False, answer=Answer)]
+    return [make_tool(record_decision, title="Record decision", read_only=False)]
 
 
 def plan_tools(memory: Memory, run: Run) -> list[Tool]:
@@ -126,9 +128,10 @@ def plan_tools(memory: Memory, run: Run) -> list[Tool]:
         note: Text = "",
         expected_version: Number = 0,
     ) -> CallToolResult:
-        """Create plan items (item empty; title, or titles for several) or update one (item = "plan-3").
-        status: pending, in_progress, blocked, done, skipped (blocked and skipped need note). checks:
-        "path_changed:src/", "file_contains:FILE:TEXT", "command:tests"."""
+        """Keep the plan (todo list): create items (item empty; title, or titles for several) or update one
+        (item = "plan-3"; what is left empty stays). status: pending, in_progress, blocked, done, skipped (blocked
+        and skipped need note). checks that confirm done: "path_exists:FILE", "path_changed:src/",
+        "file_contains:FILE:TEXT", "commit_mentions:TEXT", "command:tests". expected_version: 0 = as last shown."""
         call = tool_use_id(ctx)
         outcome = await run(
             lambda: plan(
@@ -153,7 +156,6 @@ def plan_tools(memory: Memory, run: Run) -> list[Tool]:
             update_plan_item,
             title="Update plan item",
             read_only=False,
-            answer=Answer,
             always_loaded=True,
         )
     ]
@@ -196,8 +198,8 @@ def question_tools(memory: Memory, run: Run) -> list[Tool]:
         return _answer(outcome)
 
     return [
-        make_tool(add_open_question, title="Add open question", read_only=False, answer=Answer),
-        make_tool(answer_question, title="Answer question", read_only=False, answer=Answer),
+        make_tool(add_open_question, title="Add open question", read_only=False),
+        make_tool(answer_question, title="Answer question", read_only=False),
     ]
 
 
@@ -239,7 +241,7 @@ def task_tools(memory: Memory, run: Run) -> list[Tool]:
         return success(outcome_text(outcome))
 
     return [
-        make_tool(start_task, title="Start task", read_only=False, answer=Answer),
+        make_tool(start_task, title="Start task", read_only=False),
         make_tool(hand_off, title="Hand off", read_only=False, idempotent=False),
     ]
 
@@ -247,17 +249,19 @@ def task_tools(memory: Memory, run: Run) -> list[Tool]:
 def fact_text(outcome: Outcome) -> str:
     """Return what record_fact says: the record, its evidence, and what it did to others."""
     lines = [outcome_text(outcome)]
-    if outcome.fields.get("source"):
-        lines.append(
-            f"source {outcome.fields['source']}, confidence {outcome.fields['confidence']}"
-        )
-    if outcome.fields.get("passage"):
-        lines.append(f"passage: {outcome.fields['passage']}")
+    answer = _fact_answer(outcome)
+    if answer.source:
+        lines.append(f"source {answer.source}")
+    if answer.passage:
+        lines.append(f"passage {answer.passage}")
+    lines.append(f"confidence {answer.confidence}")
     return "\n".join(lines)
 
 
 def _fact_answer(outcome: Outcome) -> FactAnswer:
     fields = {k: v for k, v in outcome.fields.items() if k in FactAnswer.model_fields}
+    if fields.get("passage"):
+        fields["passage"] = quote(str(fields["passage"]))
     return FactAnswer.model_validate(
         {"action": outcome.action, "id": outcome.id, "message": outcome_text(outcome), **fields}
     )
@@ -272,5 +276,5 @@ def _plan_lines(outcome: Outcome) -> str:
     items = outcome.fields.get("items")
     lines = [outcome_text(outcome)]
     if isinstance(items, list):
-        lines += [f"{i['id']} [{i['status']}, v{i['version']}] {i['title']}" for i in items]
+        lines += [f"{i['id']} [{i['status']}, v{i['version']}] {quote(i['title'])}" for i in items]
     return "\n".join(lines)

@@ -15,6 +15,7 @@ from mcp.types import ListToolsResult, TextContent, TextResourceContents
 from keepthread.server import memory as memory_module
 from keepthread.server.app import build_server
 from keepthread.server.capture.hook import handle
+from keepthread.server.context.tokens import TokenCounter
 from keepthread.server.memory import Memory
 from keepthread.server.places import Place
 from keepthread.server.settings import Settings
@@ -22,6 +23,9 @@ from keepthread.stores.embeddings import BackgroundEmbedder
 
 ERAS = ("auto", "legacy")
 """Modes of the SDK's client: the newest protocol revision, and the one with ``initialize``."""
+
+COUNTER = TokenCounter()
+"""Shared, since its ranks take a while to load."""
 
 NOW = 1_790_000_000.0
 
@@ -182,6 +186,7 @@ class World:
             Place(tree, tree),
             client=memory_module.Client("test", self.session),
             embedder=embedder,
+            counter=more.pop("counter", COUNTER),
             **more,
         )
 

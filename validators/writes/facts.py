@@ -59,7 +59,8 @@ def record_fact(
         "text": text, "kind": kind, "source": source, "scope": list(scope), "subject": subject,
         "supports": list(supports), "expires_when": expires_when, "supersedes": supersedes,
     }  # fmt: skip
-    return gate.admit(caller, write, _commit, arguments=arguments)
+    outcome = gate.admit(caller, write, _commit, arguments=arguments)
+    return outcome if outcome.fields else _with_evidence(outcome, gate.view(caller))
 
 
 def retract_fact(
@@ -148,6 +149,24 @@ def _commit(tx: Transaction, author: Author, write: Write) -> tuple[Outcome, int
         },
     )
     return outcome, stamp.seq
+
+
+def _with_evidence(outcome: Outcome, view: GateView) -> Outcome:
+    """Return the outcome of a repeated call with what the first one answered."""
+    fact = view.fact(outcome.id)
+    if fact is None:
+        return outcome
+    cited = view.entries_by_seq([c.entry for c in fact.citations])
+    passage = ""
+    if fact.citations and fact.citations[0].entry in cited:
+        first = fact.citations[0]
+        passage = cited[first.entry].output[first.start : first.stop]
+    fields = {
+        "confidence": round(fact.confidence, 2),
+        "source": ", ".join(_full_citation(e) for e in cited.values()),
+        "passage": passage[:_PASSAGE_SHOWN_MAX],
+    }
+    return outcome._replace(fields=fields)
 
 
 def _merge(tx: Transaction, author: Author, write: Write) -> Outcome:
