@@ -150,6 +150,8 @@ def not_in_source(found: Grounding, entries: Sequence[Entry], view: View) -> Ref
         for p in found.nearest
         if p.entry in by_id
     ]
+    if not material:
+        material = [(f"{e.id} was called with", e.args[:_QUOTED_MAX]) for e in entries if e.args]
     if any(e.role == "user" for e in entries):
         material += [
             (f"the user said, {m.id}", m.output[:_QUOTED_MAX]) for m in view.user_messages()[:3]
@@ -158,7 +160,8 @@ def not_in_source(found: Grounding, entries: Sequence[Entry], view: View) -> Ref
     return Refusal(
         "not_in_source",
         f"{found.why.rstrip('.')}.{missing}",
-        "State what the entry says, cite the entry that says it (search_archive), or record an inference with supports.",
+        "State what the entry says, cite the entry that says it (search_archive), or record an "
+        "inference with supports.",
         tuple(dict.fromkeys(material)),
     )
 

@@ -196,6 +196,7 @@ class World:
     ) -> Iterator[Session]:
         """Connect a client of one era; closes the memory unless it was given."""
         opened = memory or self.memory(**more)
+        failed: Exception | None = None
         try:
             with (
                 start_blocking_portal() as portal,
@@ -203,10 +204,15 @@ class World:
                     Client(build_server(opened), mode=mode)
                 ) as client,
             ):
-                yield Session(portal, client)
+                try:
+                    yield Session(portal, client)
+                except Exception as error:  # noqa: BLE001  (raised below, where no task group wraps it)
+                    failed = error
         finally:
             if memory is None:
                 opened.close()
+        if failed is not None:
+            raise failed
 
 
 def stored(memory: Memory) -> dict[str, int]:
