@@ -40,8 +40,12 @@ class Settings(NamedTuple):
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
     """Return the settings. Raises SettingsError, naming the setting, where a value is wrong."""
-    given: dict[str, Any] = {"db": database_path(environ)}
-    given |= {k: v for k, v in _file_settings(environ).items() if k != "commands"}
+    given = {k: v for k, v in _file_settings(environ).items() if k != "commands"}
+    if "db" in given:
+        raise SettingsError(
+            "db cannot stand in keepthread.toml, which hooks do not read; set KEEPTHREAD_DB"
+        )
+    given["db"] = database_path(environ)
     for name in Settings._fields:
         value = environ.get(f"KEEPTHREAD_{name.upper()}")
         if value is not None and name != "db":
