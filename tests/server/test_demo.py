@@ -3,9 +3,11 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+README = Path(__file__).resolve().parents[2] / "README.md"
 SECONDS_MAX = 60.0
 
 
@@ -64,6 +66,19 @@ def test_the_window_of_the_new_agent_holds_what_the_first_one_left(
     for section in ("pinned", "plan", "decisions", "facts", "tail"):
         used = re.search(rf"^  {section} +(\d+) of +(\d+)$", shown, re.MULTILINE)
         assert used is not None and 0 < int(used[1]) <= int(used[2])
+
+
+def test_the_window_in_the_readme_is_of_a_real_run(
+    demo: "subprocess.CompletedProcess[str]",
+) -> None:
+    def timeless(text: str) -> list[str]:
+        text = re.sub(r"\d{4}-\d\d-\d\d(?:[T ][\d:]+)?", "TIME", text)
+        return re.sub(r"· [0-9a-f]{6} ==", "· MARK ==", text).splitlines()
+
+    picture = README.read_text(encoding="utf-8").partition("<!-- window:begin")[2]
+    lines = timeless(picture.partition("```text\n")[2].partition("```")[0])
+    assert len(lines) > 10
+    assert [line for line in lines if line not in timeless(demo.stdout)] == []
 
 
 def test_it_says_how_to_connect_both_clients(demo: "subprocess.CompletedProcess[str]") -> None:

@@ -1,0 +1,168 @@
+"""What README and docs name exists, and what exists is named: tools, settings, commands, codes, files."""
+
+import argparse
+import ast
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from mcp import Client
+
+from keepthread.server.app import build_server
+from keepthread.server.capture.events import OUR_TOOLS
+from keepthread.server.capture.hook import _EVENTS
+from keepthread.server.cli.main import build_parser
+from keepthread.server.memory import Memory
+from keepthread.server.places import Place
+from keepthread.server.settings import Settings
+from keepthread.validators.confidence import _BY_LEVEL, inference_confidence
+
+MODULES = re.compile(r"(<!-- modules:begin[^\n]*\n).*?(<!-- modules:end -->)", re.DOTALL)
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/*.md"),
+        *ROOT.glob(".github/*.md"),
+    ]
+)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def section(title: str) -> str:
+    """Return the README's section under ``## title``."""
+    return README.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def first_cells(text: str) -> list[str]:
+    """Return the code in the first cell of each row of the tables in ``text``."""
+    return re.findall(r"^\| `([^`]+)`", text, re.MULTILINE)
+
+
+def module_table() -> str:
+    """Return one line a module: its path and the first sentence of its docstring."""
+    lines = ["| module | what it is |", "|---|---|"]
+    for layer in ("server", "validators", "stores"):
+        for file in sorted((ROOT / layer).rglob("*.py")):
+            doc = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
+            if doc:
+                first = re.split(r"(?<=[.?])\s|\n\n", doc, maxsplit=1)[0].replace("``", "`")
+                lines.append(f"| `{file.relative_to(ROOT)}` | {' '.join(first.split())} |")
+    return "\n".join(lines) + "\n"
+
+
+def refusal_codes() -> set[str]:
+    """Return every code that the validators' sources give a Refusal."""
+    found = set()
+    for file in (ROOT / "validators").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Refusal":
+                first = node.args[0] if node.args else None
+                if isinstance(first, ast.Constant):
+                    found.add(str(first.value))
+    return found
+
+
+@pytest.mark.anyio
+async def test_the_readme_lists_the_servers_tools(tmp_path: Path) -> None:
+    memory = Memory(Settings(str(tmp_path / "m.db")), Place(str(tmp_path), str(tmp_path)))
+    try:
+        async with Client(build_server(memory)) as client:
+            served = {tool.name for tool in (await client.list_tools()).tools}
+            prompts = {prompt.name for prompt in (await client.list_prompts()).prompts}
+    finally:
+        memory.close()
+    assert set(first_cells(section("Tools"))) == served == OUR_TOOLS
+    named = section("Tools").partition("the prompt `resume`")[2]
+    assert {"resume", *re.findall(r"`(\w+)`", named)} == prompts
+
+
+def test_the_readme_lists_every_command() -> None:
+    actions = build_parser()._actions
+    commands = next(a for a in actions if isinstance(a, argparse._SubParsersAction))
+    named = [row.split()[1] for row in first_cells(section("Command line"))]
+    assert sorted(named) == sorted(commands.choices)
+
+
+def test_the_readme_lists_every_setting_with_its_default() -> None:
+    rows = re.findall(
+        r"^\| `(\w+)` \| `(KEEPTHREAD_\w+)` \| ([^|]+) \|", section("Settings"), re.MULTILINE
+    )
+    assert [name for name, _, _ in rows] == list(Settings._fields)
+    for name, variable, default in rows:
+        assert variable == f"KEEPTHREAD_{name.upper()}"
+        if name != "db":
+            assert default.strip("`") == str(Settings._field_defaults[name] or '""')
+
+
+def test_the_readme_states_the_confidences_that_hold() -> None:
+    stated = dict(
+        re.findall(r"^\| (\w[\w' ]*) \|[^|]+\| ([\d.]+)", section("How it decides"), re.MULTILINE)
+    )
+    for row, channel in (("checked", "check"), ("hook", "hook"), ("import", "import")):
+        assert float(stated[row]) == _BY_LEVEL[channel]
+    assert float(stated["inference"]) == inference_confidence([1.0])
+
+
+def test_the_hooks_block_is_json_for_events_the_hook_knows() -> None:
+    block = re.search(r"```json\n(\{\n  \"hooks\".*?)```", README, re.DOTALL)
+    assert block is not None
+    hooks = json.loads(block[1])["hooks"]
+    assert set(hooks) <= {*_EVENTS, "SessionStart"}
+    commands = {h["command"] for entries in hooks.values() for e in entries for h in e["hooks"]}
+    assert commands == {"/abs/.venv/bin/keepthread hook claude-code"}
+
+
+def test_the_example_for_claude_desktop_starts_the_server() -> None:
+    text = (ROOT / "claude_desktop_config.example.json").read_text(encoding="utf-8")
+    server = json.loads(text)["mcpServers"]["keepthread"]
+    assert build_parser().parse_args(server["args"]).command.__name__ == "serve"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_every_refusal_code_that_is_named_exists(page: Path) -> None:
+    named = set(re.findall(r"refused\[(\w+)\]", page.read_text(encoding="utf-8"))) - {"CODE"}
+    assert named <= refusal_codes()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_every_file_that_is_linked_is_there(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_every_file_that_is_named_is_there(page: Path) -> None:
+    named = re.findall(
+        r"`((?:server|stores|validators|tests|docs|benchmarks|evals)/[\w./-]*)`",
+        page.read_text(encoding="utf-8"),
+    )
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_architecture_lists_every_module() -> None:
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    listed = first_cells(text.partition("<!-- modules:begin")[2])
+    assert set(first_cells(module_table())) <= set(listed), "run: python tests/test_docs.py"
+
+
+def test_the_architecture_gives_a_reason_for_every_dependency() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    table = text.partition("## Dependencies")[2].partition("\n## ")[0]
+    wanted = {re.split(r"[<>=\[; ]", d)[0] for d in project["dependencies"]}
+    assert set(first_cells(table)) == wanted
+
+
+if __name__ == "__main__":
+    page = ROOT / "docs/architecture.md"
+    table = module_table()
+    old = page.read_text(encoding="utf-8")
+    page.write_text(MODULES.sub(lambda m: m[1] + table + m[2], old), encoding="utf-8")
