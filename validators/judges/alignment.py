@@ -38,6 +38,7 @@ class Alignment(NamedTuple):
     flipped: bool = False  # a negation against an opposite word: "not enabled", "disabled"
     finer: int = 0  # the new clause gives a version more exactly (1) or less exactly (-1)
     swapped: bool = False  # the same words with two of them exchanged
+    general: bool = False  # a general word was matched with a special one
 
     @property
     def alone(self) -> tuple[float, float]:
@@ -95,6 +96,7 @@ def align(old: Clause, new: Clause) -> Alignment:
         negation=negation,
         flipped=bool(flips),
         finer=sum(_finer(old.tokens[one], new.tokens[two]) for one, two in moved),
+        general=any(_is_kind_of(old.tokens[one].key, new.tokens[two].key) for one, two in moved),
         swapped=not left_old and not left_new and _swapped(old.tokens, new.tokens),
     )
 
@@ -212,9 +214,15 @@ def _alike(old: Token, new: Token) -> bool:
         return same_value(old, new)
     if {old.kind, new.kind} <= {"number", "version"} and extends(old.text, new.text):
         return not old.dimension and not new.dimension
+    if _is_kind_of(old.key, new.key):
+        return True
     if old.kind != "word" or new.kind != "word" or old.key[0] != new.key[0]:
         return old.text.lower() == new.text.lower()
     return _is_variant(old.key, new.key)
+
+
+def _is_kind_of(first: str, second: str) -> bool:
+    return second in lexicon.KINDS.get(first, ()) or first in lexicon.KINDS.get(second, ())
 
 
 def _is_variant(first: str, second: str) -> bool:

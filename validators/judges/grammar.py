@@ -12,7 +12,7 @@ STOP: Final = words(
     "shall should may might must which who whom whose what when where while because since also "
     "too very just really quite rather actually currently now today presently still already "
     "yet again here up out off both each per via s t ve re ll d m let lets via within "
-    "all every between upon e.g i.e eg ie etc vs please well please"
+    "all every any anymore between upon e.g i.e eg ie etc vs please well please"
 )
 """Words without content of their own. Some of them are cues that ``reading`` looks at first."""
 

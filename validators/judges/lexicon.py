@@ -40,7 +40,7 @@ def stem(word: str) -> str:
         return word
     if word.endswith("ly") and len(word) > 6:
         word = word[:-4] if word.endswith("ically") else word[:-2]
-    if word.endswith("ies"):
+    if word.endswith(("ies", "ied")):
         return word[:-3] + "y" if len(word) > 4 else word[:-1]
     if word.endswith(("sses", "shes", "ches", "xes", "zes")):
         return word[:-2]
@@ -61,7 +61,7 @@ SYNONYMS: Final = {
         [stem(word) for word in line.split()]
         for line in """
         build compile
-        repo repository
+        repo repository project codebase
         database db
         config configuration configure setting conf
         environment env
@@ -174,7 +174,7 @@ LIGHT: Final = keys(
     "before after over under above below inside outside into onto across along toward towards "
     "around behind beside near against among able way part number amount value "
     "name total about roughly approximately exactly "
-    "nearly almost file line code project always usually generally normally typically default"
+    "nearly almost file line code always usually generally normally typically default"
 )
 """Content words too common to show by themselves that two statements share a topic."""
 
@@ -243,6 +243,10 @@ OPPOSITES: Final = _rivals(
     max min
     ascending descending
     manual automatic
+    hand automatic
+    paused running
+    stopped running
+    pause resume
     local remote
     read-only writable read-write
     readonly writable
@@ -336,6 +340,20 @@ OPPOSITES: Final = _rivals(
 )
 """Words that cannot both hold of one thing (every two of one line)."""
 
+KINDS: Final = {
+    key(general): keys(special)
+    for general, special in (
+        ("person", "man woman boy girl kid child lady guy adult biker player people"),
+        ("kid", "boy girl toddler"),
+        ("animal", "dog cat horse puppy kitten"),
+        ("instrument", "guitar piano flute drum violin"),
+        ("vehicle", "car truck bus bike motorcycle"),
+        ("cut", "slice chop"),
+        ("fruit", "apple orange banana"),
+    )
+}
+"""A general word and special ones that it may stand for."""
+
 CONTRASTS: Final = _rivals(
     """
     staging production development test local ci preview sandbox qa demo
@@ -391,6 +409,13 @@ FUNCTIONAL: Final = keys(
 )
 """Attribute nouns that have one value at a time."""
 
+ROLES: Final = keys(
+    "endpoint queue cache cluster bucket store storage scheduler broker database runner driver "
+    "tool engine framework compiler interpreter parser module image registry logger backend "
+    "platform channel team host domain folder directory router bundler linter formatter provider"
+)
+"""Nouns of FUNCTIONAL that also name a thing with many properties ("the cache is slow")."""
+
 COMPOUND_PARTS: Final = words(
     "non self re pre multi anti well semi full real open high low long short end up read case "
     "thread on in off two three four one year day based time level old free safe only out date "
@@ -400,7 +425,7 @@ COMPOUND_PARTS: Final = words(
 """Parts of hyphenated words that are plain English, not the name of a thing."""
 
 INVERSE_FUNCTIONAL: Final = keys(
-    "own maintain manage lead handle review host serve approve assigned responsible administer "
-    "oversee head chair"
+    "own maintain manage lead handle review approve assigned responsible administer oversee head "
+    "chair"
 )
 """Predicates that one subject has at a time ("X owns billing", "X is the default branch")."""

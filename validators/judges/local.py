@@ -9,13 +9,8 @@ from typing import Final, NamedTuple
 
 from keepthread.validators.judges import grammar, lexicon
 from keepthread.validators.judges.alignment import Alignment, Gap, align
-from keepthread.validators.judges.conflicts import (
-    TOPIC_MIN,
-    Pair,
-    find_conflict,
-    same_type,
-    typed,
-)
+from keepthread.validators.judges.conflicts import find_conflict
+from keepthread.validators.judges.pairs import TOPIC_MIN, Pair, same_type, typed
 from keepthread.validators.judges.reading import Clause, read
 from keepthread.validators.judges.tokens import TOKENS_MAX
 
@@ -153,11 +148,15 @@ def _agreement(pair: Pair) -> Judgement:
     opposed = both.contrasts or both.values or both.opposites or both.negation
     if not opposed and not _is_corrected(pair):
         if both.cover_new >= 0.85 and both.cover_old >= 0.6:
-            safe = both.new_only < 0.5 and both.cover_old >= 0.85 and not both.finer
+            safe = both.new_only < 0.5 and both.cover_old >= 0.85
+            safe = safe and not (both.finer or both.general)
             return Judgement("duplicate", both.cover_new, safe, "says the same")
         if _paraphrases(pair, close, long):
             named = typed(both.left_old + both.left_new)
-            safe = not (named or both.exchanged or adds) and (pair.similarity or 0.0) >= 0.9
+            safe = (
+                not (named or both.exchanged or both.general or adds)
+                and (pair.similarity or 0.0) >= 0.9
+            )
             safe = safe and min(both.cover_old, both.cover_new) >= 0.6
             return Judgement("duplicate", close, safe, "says the same in other words")
     if both.cover_old >= 0.7 and both.topic >= TOPIC_MIN:

@@ -55,6 +55,7 @@ _INDEFINITE: Final = frozenset(
 _NOT_NEGATING: Final = frozenset(
     {("not", "only"), ("no", "later"), ("no", "more"), ("not", "just")}
 )
+_PAST: Final = frozenset({"was", "were", "had", "did"}) | grammar.PAST_VERBS
 _DEFINITE: Final = frozenset(
     (being, article) for being in ("is", "are") for article in ("the", "our", "my", "his", "her")
 )
@@ -127,7 +128,7 @@ def _clause(text: str) -> Clause:
         negated=negations % 2 == 1,
         denied=_denied(kept),
         denials=_denials(kept_lows),
-        past=past or ("now" not in lows and bool({"was", "were", "had", "did"} & set(lows))),
+        past=past or ("now" not in lows and bool(_PAST & set(lows))),
         passive=_is_passive(lows),
         episodic=bool(lows) and _is_episodic(lows),
         personal=bool(_FIRST_PERSON & set(lows)),
@@ -232,7 +233,10 @@ def _has_no_subject(words: list[Word]) -> bool:
         return False
     lows = [word.low for word in words[1:6]]
     ends = [place for place, low in enumerate(lows) if low in _SUBORDINATE]
-    return not any(map(_is_inflected, lows[: ends[0] if ends else 5]))
+    lows = lows[: ends[0] if ends else 5]
+    if words[0].low in grammar.NOUN_VERBS and any(low in grammar.CLEAR_VERBS for low in lows[1:3]):
+        return "to" in lows  # "cache entries expire": a noun
+    return not any(map(_is_inflected, lows))
 
 
 def _is_inflected(low: str) -> bool:

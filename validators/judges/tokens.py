@@ -120,7 +120,9 @@ def read_tokens(words: list[Word]) -> list[tuple[int, Token]]:
         elif word.low in _AT_LEAST:
             tokens.append((place, Token(word.low, _AT_LEAST[word.low], "word", 0.3)))
         elif not (word.low in _TURNED and following and following.low in ("on", "off")) and (
-            has_content(word) or _is_state(words, place) or (place and _is_label(word))
+            (has_content(word) and not _is_past_habit(words, place))
+            or _is_state(words, place)
+            or (place and _is_label(word))
         ):
             token = read_token(word, opening=place == 0)
             tokens.append((place, token._replace(link=_link(words, place))))
@@ -134,7 +136,7 @@ def has_content(word: Word) -> bool:
     if not any(character.isalnum() for character in low):
         return False
     return word.quoted or not (
-        low in grammar.STOP or low in grammar.NEGATORS or low in ("longer", "used", "ago")
+        low in grammar.STOP or low in grammar.NEGATORS or low in ("longer", "ago")
     )
 
 
@@ -300,6 +302,12 @@ def _nouns(words: list[Word], through: bool = False) -> list[str]:
         if not skipped and has_content(word) and not grammar.is_finite(low, "", ""):
             keys.append(lexicon.key(low))
     return [key for key in keys if not key[:1].isdigit()]
+
+
+def _is_past_habit(words: list[Word], place: int) -> bool:
+    return words[place].low == "used" and [one.low for one in words[place + 1 : place + 2]] == [
+        "to"
+    ]
 
 
 def _is_label(word: Word) -> bool:
