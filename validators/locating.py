@@ -119,24 +119,18 @@ def _find_parts(parts: list[str], source: Source) -> Iterator[Span]:
 
 
 def _find_path(value: Value, source: Source) -> Iterator[Span]:
-    given = value.text.lower().strip("`")
-    path = given.removeprefix("./").rstrip("/")
+    path = value.text.lower().strip("`").removeprefix("./").rstrip("/")
     path, _, line = path.partition(":")
     if line:
         yield from _find_line(path, line.partition(":")[0], source)
-        return
-    parts = [part for part in path.split("/") if part and part not in ("~", ".", "..")]
-    if not parts:  # "/", "./" or "../": no name to look for
-        for at in source.find(given, loose=True) if given else ():
-            yield at, at + len(given), False
         return
     found = False
     for span in _spans(source, path):
         found = True
         yield span
-    if found:
+    if found or not path:
         return
-    *folders, base = parts
+    *folders, base = [part for part in path.split("/") if part and part not in ("~", ".", "..")]
     hits = list(_spans(source, base))
     around = source.low + "\n" + source.args_low
     if hits and folders and all(_stands_in(around, folder) for folder in folders[-3:]):
@@ -174,8 +168,7 @@ def locate_joined(value: Value, sources: Sequence[Source]) -> list[Hit]:
     if value.kind not in ("url", "path", "code"):
         return []
     text = value.text.lower().split("://", 1)[-1].rstrip("/")
-    begins_with_host = value.kind == "url" or "." in text.partition("/")[0].strip(".")
-    head, _, tail = text.partition("/") if begins_with_host else text.rpartition("/")
+    head, _, tail = text.partition("/") if value.kind == "url" else text.rpartition("/")
     if value.kind == "code":
         head, _, tail = text.removesuffix("()").rpartition(".")
     if not head or not tail:
