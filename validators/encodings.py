@@ -11,6 +11,7 @@ import binascii
 import html
 import os
 import re
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
@@ -29,7 +30,7 @@ _QUOTED_PRINTABLE = re.compile(r"(?:=[0-9A-Fa-f]{2}){4,}")
 _ENTITY = re.compile(r"&(?:#\d{2,6}|#[xX][0-9A-Fa-f]{2,6}|[A-Za-z]{2,8});")
 _TAG_IN_WORD = re.compile(r"(?<=\w)(?:</?[a-z!][^<>]{0,60}>){1,4}(?=\w)", re.I)
 _TOKEN = re.compile(r"[^\W\d_]{2,}")
-_LEET_TOKEN = re.compile(r"[a-z0-9@$!|+]{3,}", re.I)
+_LEET_TOKEN = re.compile(r"[a-z0-9@$!|+]+", re.I)
 _LEET = str.maketrans("0134578@$!|+9", "oieastbasiltg")
 _LEET_L = str.maketrans("0134578@$!|+9", "oleastbasiltg")
 _SPACED = re.compile(r"(?<!\S)[^\W\d_](?: [^\W_](?!\S)){4,}")
@@ -42,6 +43,7 @@ _SEPARATED_WORD = re.compile(
     rf"(?<![^\W_])[^\W_]{_LETTER_GAP}(?:[^\W_]{_LETTER_GAP})*[^\W_](?![^\W_])"
 )
 _SYLLABLES = re.compile(r"[^\W\d_]{1,6}(?:[-._*|~/+][^\W\d_]{1,6}){1,6}")
+_RUN_ON = re.compile(r"[^\W\d_]{16,}")
 _WORD_GAP = re.compile(r"(?<=\w)[^\w\s]{2,3}(?=\w)")
 _WIDE_GAP = re.compile(r" {2,}|\s[/|_]\s")
 
@@ -161,6 +163,22 @@ def _without_inner_tags(text: str) -> str:
     return _TAG_IN_WORD.sub("", text)
 
 
+def _from_interleaved(text: str) -> str:
+    """Drop a character that stands after every other one: ``r-u-n---i-t``, ``r u n  i t``."""
+    marks = Counter(re.findall(r"[^\w\n]|_", text)).most_common(2)
+    for mark, count in marks:
+        if count * 3 < len(text):
+            break
+        gaps = re.escape(mark) + r"{2,}" + ("" if mark == " " else r"|\s+")
+        chunks = re.split(gaps, text)
+        loose = [len(chunk) > 2 and set(chunk[1::2]) == {mark} for chunk in chunks]
+        covered = sum(len(chunk) for chunk, is_loose in zip(chunks, loose, strict=True) if is_loose)
+        if covered >= max(12, len(text) // 2):
+            kept = (c[::2] if is_loose else c for c, is_loose in zip(chunks, loose, strict=True))
+            return _RUN_ON.sub(lambda match: f" {_segmented(match.group())} ", " ".join(kept))
+    return text
+
+
 def _from_spaced_letters(text: str) -> str:
     """Join letters set apart by spaces; split the words again where they ran on."""
     if not _SPACED.search(text):
@@ -197,19 +215,18 @@ def _from_syllables(text: str) -> str:
 
 
 def _from_leet(text: str) -> str:
+    """Read digits and signs as letters, where two or more strange words become common ones."""
     changed = 0
 
     def replace(match: re.Match[str]) -> str:
         nonlocal changed
         token = match.group().lower()
-        if token.isalpha() or token.isdigit():
-            return token
-        for table in (_LEET, _LEET_L):
-            plain = token.translate(table)
-            if _known(plain):
-                changed += 1
-                return plain
-        return token.translate(_LEET) if any(c.isalpha() for c in token) else token
+        if token.isalpha():
+            return match.group()
+        readings = [token.translate(_LEET), token.translate(_LEET_L)]
+        known = [reading for reading in readings if _known(reading)]
+        changed += bool(known) and len(token) > 2 and not token.isdigit()
+        return (known or [match.group() if token.isdigit() else readings[0]])[0]
 
     plain = _LEET_TOKEN.sub(replace, text)
     return plain if changed >= 2 else text
@@ -237,7 +254,7 @@ def _substitutions(text: str) -> list[Decoded]:
     if _gain([word[::-1] for word in strange]) >= needed:
         found.append(Decoded(text[::-1], "reversed"))
         found.append(Decoded(_TOKEN.sub(_reversed_if_strange, text), "reversed"))
-        found.append(Decoded(_TOKEN.sub(lambda match: match.group()[::-1], text), "reversed"))
+        found.append(Decoded(" ".join(word[::-1] for word in text.split(" ")), "reversed"))
         found.append(Decoded(_reversed_stretch(text), "reversed"))
     line = " ".join(strange)
     for how, table in _TABLES:
@@ -311,6 +328,7 @@ _DECODERS: list[tuple[str, Callable[[str], str]]] = [
     ("percent encoding", _from_percent),
     ("unicode escapes", _from_escapes),
     ("markup inside words", _without_inner_tags),
+    ("separated letters", _from_interleaved),
     ("spaced letters", _from_spaced_letters),
     ("separated letters", _from_separated_letters),
     ("split words", _from_syllables),

@@ -15,6 +15,7 @@ from keepthread.validators.instructions import (
     find_split_directive,
     hidden_text,
 )
+from tests.validators.disguises import DECODED, FOLDED_ALIKE
 
 TRAINING = Path(__file__).parents[2] / "evals" / "training" / "instructions"
 
@@ -122,6 +123,26 @@ def test_a_directive_counts_the_same_inside_data_and_markup() -> None:
 )
 def test_hidden_and_encoded_text_says_how_it_hides(text: str, reason: str) -> None:
     assert hidden_text(text) == reason
+
+
+PLAINLY_FOUND = [text for text in DIRECTIVES if text.isascii() and find_directive(text)]
+# Disguises that only fit the sentence they were made for.
+_GENERAL = {
+    name: disguise
+    for name, disguise in (FOLDED_ALIKE | DECODED).items()
+    if name not in ("syllables", "tags inside words", "Markdown emphasis")
+}
+
+
+@pytest.mark.parametrize("name", _GENERAL)
+def test_a_disguise_hides_at_most_one_directive_in_ten(name: str) -> None:
+    missed = [
+        text
+        for text in PLAINLY_FOUND
+        if not (find_directive(_GENERAL[name](text)) or hidden_text(_GENERAL[name](text)))
+    ]
+    assert len(PLAINLY_FOUND) >= 100
+    assert len(missed) <= 0.1 * len(PLAINLY_FOUND), missed
 
 
 def test_an_encoded_text_that_directs_nobody_is_not_hidden() -> None:
