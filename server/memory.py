@@ -18,6 +18,8 @@ from keepthread.server.context.layout import STAGES
 from keepthread.server.context.moment import pick_focus
 from keepthread.server.context.staleness import FileWatch
 from keepthread.server.context.tokens import TokenCounter
+from keepthread.server.handoff.commands import read_commands
+from keepthread.server.handoff.reconcile import Report, reconcile, reconcile_at_opening
 from keepthread.server.places import Place
 from keepthread.server.settings import Settings
 from keepthread.stores.archive import entries, last_capture
@@ -123,6 +125,7 @@ class Memory:
     ) -> Window:
         """Assemble the window. Raises WindowTooSmall, or StoreError for an unknown item."""
         caller = caller or self.caller(fresh_after=IDLE_SECONDS)
+        reconcile_at_opening(self.capture, caller.author, caller.tree)
         focus = None
         if item:
             named = self.gate.view(caller).item(item)
@@ -157,6 +160,17 @@ class Memory:
             vector = model.embed([query])[0] if model is not None else None
             hits = search_passages(self.reader, workspace, query, vector, filters, limit)
         return hits, entries(self.reader, list({h.entry for h in hits}))
+
+    def reconcile(self, caller: Caller | None = None, *, run_commands: bool) -> Report:
+        """Hold the ledger against the work tree; with ``run_commands`` run what the user named for checks."""
+        caller = caller or self.caller()
+        found = read_commands(caller.tree, self.settings.config, self.settings.trust_file)
+        report = reconcile(
+            self.capture, caller.author, caller.tree, found.by_name, run_commands=run_commands
+        )
+        if found.refused:
+            report = report._replace(remarks=(*report.remarks, found.refused))
+        return report
 
     def capture_file(self, path: str) -> tuple[Entry, str]:
         """Read a file of the work tree, archive it at level ``checked``; return (entry, whole text).

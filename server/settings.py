@@ -31,6 +31,12 @@ class Settings(NamedTuple):
     relevance: float = 0.6
     recency: float = 0.25
     confidence: float = 0.15
+    config: str = ""  # the user's keepthread.toml; "" is its usual place
+
+    @property
+    def trust_file(self) -> str:
+        """Return where the approved hashes of workspaces' ``keepthread.toml`` are kept."""
+        return os.path.join(os.path.dirname(self.db), "trusted.json")
 
     @property
     def weights(self) -> Weights:
@@ -41,14 +47,14 @@ class Settings(NamedTuple):
 def read_settings(environ: Mapping[str, str]) -> Settings:
     """Return the settings. Raises SettingsError, naming the setting, where a value is wrong."""
     given = {k: v for k, v in _file_settings(environ).items() if k != "commands"}
-    if "db" in given:
+    if given.keys() & {"db", "config"}:
         raise SettingsError(
-            "db cannot stand in keepthread.toml, which hooks do not read; set KEEPTHREAD_DB"
+            "db and config cannot stand in keepthread.toml; set KEEPTHREAD_DB or KEEPTHREAD_CONFIG"
         )
-    given["db"] = database_path(environ)
+    given |= {"db": database_path(environ), "config": user_config_file(environ)}
     for name in Settings._fields:
         value = environ.get(f"KEEPTHREAD_{name.upper()}")
-        if value is not None and name != "db":
+        if value is not None and name not in ("db", "config"):
             given[name] = value
     unknown = sorted(set(given) - set(Settings._fields))
     if unknown:
@@ -57,7 +63,9 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
 
 
 def user_config_file(environ: Mapping[str, str]) -> str:
-    """Return where the user's own ``keepthread.toml`` lies."""
+    """Return where the user's own ``keepthread.toml`` lies: KEEPTHREAD_CONFIG, or the usual place."""
+    if environ.get("KEEPTHREAD_CONFIG"):
+        return os.path.abspath(os.path.expanduser(environ["KEEPTHREAD_CONFIG"]))
     home = os.path.expanduser("~")
     if sys.platform == "win32":
         base = environ.get("APPDATA") or os.path.join(home, "AppData", "Roaming")

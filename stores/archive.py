@@ -159,13 +159,16 @@ def recent(
     return [_entry_from_row(connection, row) for row in rows]
 
 
+_WORK = "(e.channel <> 'check' OR e.tool = 'capture_file')"
+"""Steps of the work: Keepthread's own checks are evidence, not steps."""
+
 RECENT = {
     "any": "1",
-    "call": "e.role = ''",
+    "call": f"e.role = '' AND {_WORK}",
     "user": "e.role = 'user'",
     "assistant": "e.role = 'assistant'",
     "machine": "e.role = 'machine'",
-    "failure": "e.role = '' AND e.is_error = 1",
+    "failure": f"e.role = '' AND e.is_error = 1 AND {_WORK}",
     "file": "EXISTS(SELECT 1 FROM tag t WHERE t.seq = e.seq AND t.name = 'path')",
 }
 
@@ -259,6 +262,19 @@ def files_written(
         (workspace, since, limit),
     )
     return [(str(path), seq) for path, seq in rows]
+
+
+def older_calls(
+    connection: apsw.Connection, workspace: int, before: int
+) -> list[tuple[str, int, int]]:
+    """Return (tool, calls, failures) of the steps before entry ``before``, the most called first."""
+    rows = fetch_all(
+        connection,
+        "SELECT tool, count(*) n, sum(is_error) FROM entry e WHERE workspace = ? AND own = 0 AND role = '' "
+        f"AND {_WORK} AND seq < ? GROUP BY tool ORDER BY n DESC, tool",
+        (workspace, before),
+    )
+    return [(str(tool), n, failed) for tool, n, failed in rows]
 
 
 def count_entries(connection: apsw.Connection, workspace: int) -> int:

@@ -25,9 +25,10 @@ from keepthread.stores.facts import Standing
 from keepthread.stores.records import Entry
 
 USER = 5
+CHECKED = 0.95
 CORROBORATED_MAX = 0.97
 
-_BY_LEVEL = {"check": 0.95, "relay": 0.85, "hook": 0.8, "import": 0.7}
+_BY_LEVEL = {"check": CHECKED, "relay": 0.85, "hook": 0.8, "import": 0.7}
 _WEB_TOOLS = re.compile(r"web|fetch|browser|http|url|scrape|crawl", re.I)
 _URL = re.compile(r"https?://([^/\s\"'\\]+)")
 _FETCHERS = re.compile(r"\b(?:curl|wget|http|https|lynx|w3m)\b")

@@ -118,8 +118,11 @@ def _session_start(hook: Hook) -> str:
         )
     if not fresh:  # the client ran the same hook twice (settings and plugin): inject once
         return ""
-    # Half a second of imports that only this event pays, once a session.
+    # Imports that only this event pays for, once a session.
     from keepthread.server.brief import brief_window  # noqa: PLC0415
+    from keepthread.server.handoff.reconcile import reconcile_at_opening  # noqa: PLC0415
+
+    reconcile_at_opening(hook.journal, author, _place(hook).tree)
 
     reader = open_database(hook.journal.path, "reader", vectors=True)
     return brief_window(reader, author, hook.journal.clock(), hook.journal.anchor.key)

@@ -108,6 +108,9 @@ def _add_managing(add: Callable[[str, Command, str], argparse.ArgumentParser]) -
     reindex.add_argument(
         "--later", action="store_true", help="only drop them; the server makes them anew"
     )
+    check = add("reconcile", manage.reconcile, "hold the plan against git, files and the user's commands")
+    check.add_argument("--no-commands", action="store_true", help="git and paths only")
+    check.add_argument("--json", action="store_true", help="one JSON object")
     add("demo", manage.demo, "run the main job once, offline, in a temporary workspace")
 
 
@@ -115,6 +118,7 @@ def _add_user(add: Callable[[str, Command, str], argparse.ArgumentParser]) -> No
     task = add("task", user.task, "begin a task (your authority: needs a terminal)")
     task.add_argument("goal")
     task.add_argument("--constraint", action="append", default=[])
+    add("trust", user.trust, "approve the commands in this workspace's keepthread.toml (needs a terminal)")
     remember = add("remember", user.remember, "keep a standing instruction (needs a terminal)")
     remember.add_argument("instruction")
     remember.add_argument("--everywhere", action="store_true", help="in every workspace")

@@ -118,6 +118,19 @@ def reindex(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     return 0
 
 
+def reconcile(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """``keepthread reconcile``: exit 1 when something claimed was refuted."""
+    with open_memory(environ) as memory:
+        report = memory.reconcile(run_commands=not options.no_commands)
+    refuted = [f.item.id for f in report.findings if f.verdict == "refuted"]
+    if options.json:
+        found = {"lines": report.lines(), "changed": report.changed, "refuted": refuted}
+        print(json.dumps(found, ensure_ascii=False))
+    else:
+        print("\n".join([*report.lines(), *(f"changed: {c}" for c in report.changed)]) or "nothing to check")
+    return 1 if refuted else 0
+
+
 def demo(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """``keepthread demo``"""
     from keepthread.server.cli.demo import run  # noqa: PLC0415  (brings the SDK's client)

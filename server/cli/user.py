@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from keepthread.server import users_word
 from keepthread.server.cli.common import open_memory
+from keepthread.server.handoff.commands import approve
 
 AGENT_MARKERS = (
     "CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "AI_AGENT", "CODEX_SANDBOX", "CODEX_THREAD_ID", "GEMINI_CLI",
@@ -38,6 +39,15 @@ def task(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         print(
             users_word.start_task(memory, options.goal, tuple(options.constraint), via="terminal")
         )
+    return 0
+
+
+def trust(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """``keepthread trust``: shows the file, then records its hash; a changed file asks again."""
+    check_authority(environ)
+    with open_memory(environ) as memory:
+        print(approve(memory.settings.trust_file, memory.place.tree), end="")
+    print("approved: its commands may run in checks until the file changes")
     return 0
 
 

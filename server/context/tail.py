@@ -1,13 +1,10 @@
 """The tail: what the window before left, the user's last message, older steps in brief, the last eight."""
 
-from collections import Counter
-
 from keepthread.server.context.moment import Moment
 from keepthread.server.context.packing import Item
 from keepthread.server.handoff.note import handoff_items
 from keepthread.server.handoff.steps import step_line
-from keepthread.stores.archive import recent
-from keepthread.stores.query import fetch_all
+from keepthread.stores.archive import older_calls, recent
 from keepthread.stores.records import Entry
 
 STEPS_SHOWN = 8
@@ -38,22 +35,13 @@ def _older_steps(moment: Moment, shown: list[Entry]) -> Item | None:
     """Older steps in one line: how many calls of which tools, and how many failed."""
     if not shown:
         return None
-    rows = fetch_all(
-        moment.connection,
-        "SELECT tool, count(*), sum(is_error) FROM entry WHERE workspace = ? AND own = 0 AND role = '' "
-        "AND seq < ? GROUP BY tool",
-        (moment.workspace, shown[0].seq),
-    )
+    rows = older_calls(moment.connection, moment.workspace, shown[0].seq)
     if not rows:
         return None
-    calls = Counter({tool: n for tool, n, _ in rows})
-    failed = sum(f for _, _, f in rows)
-    named = ", ".join(
-        f"{n} {tool}"
-        for tool, n in sorted(calls.items(), key=lambda p: (-p[1], p[0]))[:_TOOLS_SHOWN]
-    )
+    named = ", ".join(f"{n} {tool}" for tool, n, _ in rows[:_TOOLS_SHOWN])
     safe = named if named.isascii() and named.isprintable() else "several tools"
+    calls, failed = sum(n for _, n, _ in rows), sum(f for _, _, f in rows)
     return Item(
-        f"- before these: {sum(calls.values())} calls ({safe}), {failed} failed; search_archive finds them\n",
+        f"- before these: {calls} calls ({safe}), {failed} failed; search_archive finds them\n",
         priority=1,
     )

@@ -4,6 +4,7 @@ Where the agent was killed or compacted and wrote no note, its last words stand 
 place, marked as claims; what was found comes from the archive either way.
 """
 
+import json
 from typing import NamedTuple
 
 from keepthread.server.context.frame import quote
@@ -34,7 +35,24 @@ def handoff_items(moment: Moment) -> list[Item]:
     """Return CLAIMED and FOUND lines for the head of the tail; [] in a workspace's first window."""
     before = previous_window(moment)
     items = claimed_items(moment, before) if before is not None else []
-    return items + found_items(find_work(moment))
+    return items + reconciled_items(moment, before) + found_items(find_work(moment))
+
+
+def reconciled_items(moment: Moment, before: Window | None) -> list[Item]:
+    """Return what reconciliations found: at the end of the window before, and at the opening of this."""
+    lines: list[str] = []
+    changed: list[str] = []
+    for window in (before.seq if before is not None else None, moment.author.window):
+        words, at = window_words(moment.connection, window, "reconciled") if window else ({}, "")
+        if at:
+            found = json.loads(words.get("found", "{}"))
+            lines += found.get("lines", [])
+            changed = found.get("changed", [])
+    items = [Item(f"- FOUND {quote(line)[1:-1]}\n") for line in dict.fromkeys(lines)]
+    if changed:
+        listed = ", ".join(quote(path, 300) for path in changed)
+        items.append(Item(f"- FOUND changed in version control since the work began: {listed}\n"))
+    return items
 
 
 def previous_window(moment: Moment) -> Window | None:

@@ -6,6 +6,7 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult
 
+from keepthread.server.handoff.git_truth import head_commit
 from keepthread.server.memory import Memory
 from keepthread.server.schemas import Answer, FactAnswer, Flag, Kind, Number, Text, Texts
 from keepthread.server.tools.base import Run, make_tool, outcome_text, success, tool_use_id
@@ -133,10 +134,12 @@ def plan_tools(memory: Memory, run: Run) -> list[Tool]:
         and skipped need note). checks that confirm done: "path_exists:FILE", "path_changed:src/",
         "file_contains:FILE:TEXT", "commit_mentions:TEXT", "command:tests". expected_version: 0 = as last shown."""
         call = tool_use_id(ctx)
-        outcome = await run(
-            lambda: plan(
+
+        def work() -> Outcome:
+            caller = memory.caller(call)
+            return plan(
                 memory.gate,
-                memory.caller(call),
+                caller,
                 item=item,
                 title=title,
                 titles=titles,
@@ -147,9 +150,10 @@ def plan_tools(memory: Memory, run: Run) -> list[Tool]:
                 checks=checks,
                 note=note,
                 expected_version=expected_version,
+                started_head=head_commit(caller.tree) if status else "",
             )
-        )
-        return _answer(outcome, _plan_lines)
+
+        return _answer(await run(work), _plan_lines)
 
     return [
         make_tool(
@@ -228,17 +232,21 @@ def task_tools(memory: Memory, run: Run) -> list[Tool]:
         """Close this window with a note for the next one: what you were doing, the next step, what you
         noticed. Call before the context ends. task_done ends the task."""
         call = tool_use_id(ctx)
-        outcome = await run(
-            lambda: close_window(
+
+        def work() -> str:
+            caller = memory.caller(call)
+            outcome = close_window(
                 memory.gate,
-                memory.caller(call),
+                caller,
                 doing=doing,
                 next_step=next,
                 noticed=noticed,
                 task_done=task_done,
             )
-        )
-        return success(outcome_text(outcome))
+            found = memory.reconcile(caller, run_commands=True).lines()
+            return "\n".join([outcome_text(outcome), *(f"FOUND {line}" for line in found)])
+
+        return success(await run(work))
 
     return [
         make_tool(start_task, title="Start task", read_only=False),

@@ -1,0 +1,291 @@
+"""Reconciliation: the ledger against the world. Evidence wins over claims.
+
+An item claimed done that its own checks refute goes back to in progress; one they merely do not
+confirm stays claimed; one they confirm is verified. What looks done and was never claimed is
+offered, not assumed. A command that was failing before the claim refutes nothing; one that is red
+reopens what was claimed since it last passed, or else the newest item that named it, never all of
+them. Everything is looked at first, then written in one transaction: checks that changed something are archived at
+level ``checked``, and each disagreement is a fact that cites its check.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from keepthread.server.capture.append import append_call
+from keepthread.server.capture.events import Call
+from keepthread.server.handoff.checks import FAIL, PASS, Checked, Run, World, run_check
+from keepthread.server.handoff.commands import Ran, run_command
+from keepthread.server.handoff.git_truth import GitFailed, changes_since, commit_messages_since
+from keepthread.stores.archive import recent_by_tool
+from keepthread.stores.clock import seconds
+from keepthread.stores.facts import FactDraft, add_fact, add_fact_event
+from keepthread.stores.journal import Journal, Transaction
+from keepthread.stores.ledger import PlanState, add_item_event, item_history, plan_items
+from keepthread.stores.query import fetch_all
+from keepthread.stores.records import Author, Citation, PlanItem, Stamp
+from keepthread.stores.windows import add_window_event, window_words
+from keepthread.validators.confidence import CHECKED
+
+NO_CHANGE = "no change needed"
+_FILES_SHOWN = 30
+
+
+class Finding(NamedTuple):
+    """What the checks say about one item: verified, refuted, unconfirmed or offered."""
+
+    item: PlanItem
+    verdict: str
+    checked: tuple[Checked, ...]
+
+
+class Report(NamedTuple):
+    """A reconciliation: findings, changed files since the task began, and what could not be looked at."""
+
+    findings: tuple[Finding, ...]
+    changed: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+    def lines(self) -> list[str]:
+        """Return the FOUND lines, without stored text."""
+        found = [_finding_line(f) for f in self.findings if f.verdict != "unconfirmed"]
+        waiting = [f.item.id for f in self.findings if f.verdict == "unconfirmed"]
+        if waiting:
+            found.append(f"claimed done, not confirmed by a check: {', '.join(waiting)}")
+        return [*found, *self.remarks]
+
+
+def reconcile(
+    journal: Journal,
+    author: Author,
+    tree: str,
+    commands: Mapping[str, str],
+    *,
+    run_commands: bool,
+) -> Report:
+    """Look, then write. With ``run_commands`` the user's commands that items name are run, each once."""
+    connection = journal.connection
+    items = plan_items(connection, author.workspace, author.task)
+    ran: dict[str, Ran] = {}
+
+    def run(name: str) -> Ran | None:
+        if not run_commands or name not in commands:
+            return None
+        if name not in ran:
+            ran[name] = run_command(commands[name], tree)
+        return ran[name]
+
+    findings: list[Finding] = []
+    remarks: list[str] = []
+    for item in items:
+        if item.status in ("in_progress", "done") and item.checks:
+            world, problem = _world(journal, item, tree, run)
+            remarks += [problem] if problem else []
+            checked = tuple(run_check(c, world) for c in item.checks)
+            verdict = _verdict(journal, author, item, checked)
+            if verdict:
+                findings.append(Finding(item, verdict, checked))
+    changed = _changed_files(journal, author, items, tree)
+    findings = _narrow(journal, author, findings)
+    report = Report(tuple(findings), changed, tuple(dict.fromkeys(remarks)))
+    with journal.transaction() as tx:
+        _write(tx, author._replace(origin="check"), report, ran, tree, journal.anchor.key)
+    return report
+
+
+def reconcile_at_opening(journal: Journal, author: Author, tree: str) -> None:
+    """Run the cheap checks (git and paths, no command) once a window, where there is a plan to check."""
+    if author.window is None or window_words(journal.connection, author.window, "reconciled")[1]:
+        return
+    items = plan_items(journal.connection, author.workspace, author.task)
+    if any(i.status in ("in_progress", "done") and not i.verified for i in items):
+        reconcile(journal, author, tree, {}, run_commands=False)
+
+
+def _world(journal: Journal, item: PlanItem, tree: str, run: Run) -> tuple[World, str]:
+    started = _started_at(journal, item)
+    try:
+        changes = changes_since(tree, item.started_head, started)
+        messages = commit_messages_since(tree, item.started_head)
+    except GitFailed as error:
+        return World(tree, None, None, run), f"version control was not read: {error}"
+    return World(tree, changes, messages, run), ""
+
+
+def _verdict(journal: Journal, author: Author, item: PlanItem, checked: tuple[Checked, ...]) -> str:
+    failed = [c for c in checked if c.verdict == FAIL and not _excused(journal, author, item, c)]
+    passed = all(c.verdict == PASS for c in checked)
+    if item.status == "in_progress":
+        return "offered" if passed else ""
+    if failed:
+        return "refuted"
+    if passed:
+        return "" if item.verified else "verified"
+    return "" if item.verified else "unconfirmed"
+
+
+def _narrow(journal: Journal, author: Author, findings: list[Finding]) -> list[Finding]:
+    """Of the items that only a red command refutes, keep those that can have broken it."""
+    red: dict[str, list[Finding]] = {}
+    for finding in findings:
+        failed = [c.check for c in finding.checked if c.verdict == FAIL]
+        if finding.verdict == "refuted" and all(c.startswith("command:") for c in failed):
+            red.setdefault(failed[0], []).append(finding)
+    spared: set[int] = set()
+    for command, group in red.items():
+        runs = recent_by_tool(journal.connection, author.workspace, command, limit=50)
+        last_pass = next((e.seq for e in runs if not e.is_error), 0)
+        since = [f for f in group if f.item.seq > last_pass] or [
+            max(group, key=lambda f: f.item.seq)
+        ]
+        spared |= {f.item.item for f in group if f not in since}
+    return [f for f in findings if f.item.item not in spared]
+
+
+def _excused(journal: Journal, author: Author, item: PlanItem, check: Checked) -> bool:
+    """A change that was declared unnecessary, and a command that failed before the item was claimed."""
+    if check.check.startswith("path_changed:"):
+        return NO_CHANGE in item.note.lower()
+    if check.check.startswith("command:"):
+        runs = recent_by_tool(journal.connection, author.workspace, check.check, limit=20)
+        before = [e for e in runs if e.seq < item.seq]
+        return bool(before) and before[0].is_error
+    return False
+
+
+def _started_at(journal: Journal, item: PlanItem) -> float:
+    """Return when the item was last set in progress (or made)."""
+    history = item_history(journal.connection, item.item)
+    started = [
+        now.at
+        for before, now in zip([None, *history], history, strict=False)
+        if now.status == "in_progress" and (before is None or before.status != "in_progress")
+    ]
+    return int(seconds(started[-1] if started else history[0].at))
+
+
+def _changed_files(
+    journal: Journal, author: Author, items: list[PlanItem], tree: str
+) -> tuple[str, ...]:
+    started = [i for i in items if i.started_head]
+    if not started:
+        return ()
+    first = min(started, key=lambda i: i.item)
+    try:
+        changes = changes_since(tree, first.started_head, _started_at(journal, first))
+    except GitFailed:
+        return ()
+    return tuple(f"{c.path} ({c.how})" for c in changes[:_FILES_SHOWN])
+
+
+def _write(
+    tx: Transaction,
+    author: Author,
+    report: Report,
+    ran: Mapping[str, Ran],
+    tree: str,
+    key: bytes,
+) -> None:
+    evidence = {
+        f"command:{name}": _archive(
+            tx, author, f"command:{name}", {"name": name}, r.output, r.status != 0, tree, key
+        )
+        for name, r in ran.items()
+    }
+    for finding in report.findings:
+        if finding.verdict not in ("verified", "refuted"):
+            continue
+        decisive = next((c for c in finding.checked if c.verdict == FAIL), finding.checked[-1])
+        stamp = evidence.get(decisive.check) or _archive(
+            tx, author, "check", {"item": finding.item.id, "check": decisive.check}, decisive.seen,
+            finding.verdict == "refuted", tree, key,
+        )  # fmt: skip
+        _settle_facts(tx, author, finding.item, stamp)
+        if finding.verdict == "verified":
+            _change(tx, author, finding.item, verified=True, evidence=stamp.seq)
+        elif finding.verdict == "refuted":
+            note = f"claimed done, refuted by {decisive.check}: {decisive.seen}"
+            _change(
+                tx,
+                author,
+                finding.item,
+                status="in_progress",
+                verified=False,
+                evidence=None,
+                note=note,
+            )
+            _disagree(tx, author, finding.item, decisive, stamp)
+    if author.window is not None:
+        words = json.dumps({"lines": report.lines(), "changed": report.changed}, ensure_ascii=False)
+        add_window_event(tx, author, author.window, "reconciled", found=words)
+
+
+def _change(tx: Transaction, author: Author, item: PlanItem, **change: object) -> None:
+    state = PlanState(
+        item.title, item.description, item.status, item.scope, item.depends_on, item.checks, item.note,
+        item.verified, item.evidence, item.started_head,
+    )  # fmt: skip
+    add_item_event(tx, author, item, state._replace(**change))  # type: ignore[arg-type]
+
+
+def _disagree(
+    tx: Transaction, author: Author, item: PlanItem, check: Checked, stamp: Stamp
+) -> None:
+    """Record the disagreement as a fact that cites the archived check."""
+    text = f"{item.id} was claimed done, but {check.check} fails: {check.seen}"[:1_000]
+    add_fact(
+        tx,
+        author,
+        FactDraft(
+            text=text,
+            kind="observation",
+            subject=_subject(item),
+            scope=item.scope,
+            citations=(Citation(stamp.seq, 0, len(check.seen)),),
+            observed_at=tx.at,
+            expires_when="task_end",
+            confidence=CHECKED,
+            level=4,
+        ),
+    )
+
+
+def _settle_facts(tx: Transaction, author: Author, item: PlanItem, stamp: Stamp) -> None:
+    """What an earlier reconciliation said about this item holds no longer: it was looked at again."""
+    rows = fetch_all(
+        tx.connection,
+        "SELECT f.seq FROM fact_current f JOIN body b ON b.seq = f.seq AND b.field = 'subject' "
+        "WHERE f.workspace = ? AND b.text = ?",
+        (author.workspace, _subject(item)),
+    )
+    for (seq,) in rows:
+        add_fact_event(tx, author, seq, "retracted", source=stamp.seq, reason="checked again")
+
+
+def _archive(
+    tx: Transaction,
+    author: Author,
+    tool: str,
+    args: Mapping[str, str],
+    output: str,
+    is_error: bool,
+    tree: str,
+    key: bytes,
+) -> Stamp:
+    call = Call(
+        tool=tool, args=json.dumps(args, ensure_ascii=False), output=output, is_error=is_error
+    )
+    return append_call(tx, author, call, channel="check", level=4, tree=tree, key=key)
+
+
+def _subject(item: PlanItem) -> str:
+    return f"reconciliation of {item.id}"
+
+
+def _finding_line(finding: Finding) -> str:
+    item = finding.item.id
+    if finding.verdict == "verified":
+        return f"{item} is done: verified by its checks"
+    if finding.verdict == "offered":
+        return f"{item} looks done (its checks pass) but was not claimed"
+    return f"{item} was claimed done and is not: back in progress, see its note"
