@@ -17,10 +17,11 @@ from rich.console import Console
 
 from evals import results, table
 from evals.predictions import DataMissing, Mixed, Origin, Row, Run, current_commit, read_predictions
-from evals.suites import contradiction, injection, retrieval, secrets, traces
+from evals.suites import contradiction, injection, precision, retrieval, secrets, traces
 
 SUITES: dict[str, ModuleType] = {
     "retrieval": retrieval,
+    "precision": precision,
     "injection": injection,
     "contradiction": contradiction,
     "secrets": secrets,
