@@ -35,10 +35,11 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 class Seeded(NamedTuple):
-    """Which belief each record holds, and the records whose scope is the user."""
+    """Which belief each record holds, the records whose scope is the user, and what was refused."""
 
     beliefs: dict[str, str]
     universal: frozenset[str]
+    refused: dict[str, str]  # belief id: code
 
 
 class Data(NamedTuple):
@@ -92,18 +93,21 @@ async def seed(product: Product, beliefs: list[Row]) -> Seeded:
     """Record the beliefs, what was replaced before what replaced it."""
     by_id = {b["_id"]: b for b in beliefs}
     records: dict[str, str] = {}
+    refused: dict[str, str] = {}
     for number, belief in enumerate(sorted(beliefs, key=lambda b: -_successors(b, by_id))):
         product.say(belief["content"], number)
         if belief["type"] == "open_question":
             answer = await _ask(product, belief)
         else:
-            replaced = [records[b["_id"]] for b in beliefs if b["superseded_by"] == belief["_id"]]
+            before = [b["_id"] for b in beliefs if b["superseded_by"] == belief["_id"]]
+            replaced = [records[i] for i in before if i in records]
             answer = await _record(product, belief, _is_pinned(belief, by_id), replaced)
         if answer.refused:
-            raise RuntimeError(f"{belief['_id']} was refused: {answer.text}")
-        records[belief["_id"]] = answer.fields["id"]
-    universal = [records[b["_id"]] for b in beliefs if UNIVERSAL in b["scope"]]
-    return Seeded({record: belief for belief, record in records.items()}, frozenset(universal))
+            refused[belief["_id"]] = answer.refused
+        else:
+            records[belief["_id"]] = answer.fields["id"]
+    universal = frozenset(records.get(b["_id"], "") for b in beliefs if UNIVERSAL in b["scope"])
+    return Seeded({record: belief for belief, record in records.items()}, universal, refused)
 
 
 async def _ask(product: Product, belief: Row) -> Answer:
@@ -136,16 +140,14 @@ async def _record(product: Product, belief: Row, pinned: bool, replaced: list[st
 async def _predict_one(product: Product, case: Row, seeded: Seeded, number: int) -> Row:
     title = case["query"].strip() or f"Go on ({number})"
     scope = case["scope"]
-    item = await product.call("update_plan_item", title=title, scope=scope, status="in_progress")
-    if item.refused:
-        raise RuntimeError(f"{case['caseId']} was refused: {item.text}")
-    answer = await product.call("get_context", item=item.fields["id"], explain=True)
+    item = (await product.call("update_plan_item", title=title, scope=scope)).fields["id"]
+    answer = await product.call("get_context", item=item, explain=True)
     served = read_window(answer.text, seeded)
-    await product.call("update_plan_item", item=item.fields["id"], status="skipped", note="asked")
+    await product.call("update_plan_item", item=item, status="skipped", note="asked")
     most = (case.get("budget") or {}).get("maxBeliefs")
     if most is not None:
         served["relevant"] = served["relevant"][: max(0, most - len(served["pinned"]))]
-    return {"caseId": case["caseId"], **served}
+    return {"caseId": case["caseId"], **served, "refused": seeded.refused}
 
 
 def read_window(window: str, seeded: Seeded) -> Row:
