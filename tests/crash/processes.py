@@ -9,7 +9,7 @@ from pathlib import Path
 from keepthread.server.capture.append import append_call
 from keepthread.server.capture.events import Call
 from keepthread.stores.database import open_database
-from keepthread.stores.journal import Journal, head, verify_chain
+from keepthread.stores.journal import Journal, Transaction, head, verify_chain
 from keepthread.stores.query import fetch_all, fetch_value
 from keepthread.stores.records import Author
 from keepthread.stores.windows import add_window
@@ -20,18 +20,21 @@ ROOT = Path(__file__).parents[2]
 
 
 def make_database(path: str) -> None:
-    """Make the database with the workspace, window and evidence that writers name."""
+    """Make the database with what writers name."""
     journal = Journal(path, open_database(path, "trusted"), time.time)
     with journal.transaction() as tx:
-        assert ensure_workspace(tx.connection, "/w") == WORKSPACE
-        author = Author(WORKSPACE, "hook")
-        add_window(tx, author, client="test", session="s")
-        call = Call(tool="Bash", args='{"command":"make"}', output="all finished\n")
-        made = append_call(
-            tx, author, call, channel="hook", level=1, tree="", key=journal.anchor.key
-        )
-        assert made.seq == EVIDENCE
+        fill_workspace(tx, journal.anchor.key)
     journal.connection.close()
+
+
+def fill_workspace(tx: Transaction, key: bytes) -> None:
+    """Write the workspace, window and evidence that writers name."""
+    assert ensure_workspace(tx.connection, "/w") == WORKSPACE
+    author = Author(WORKSPACE, "hook")
+    add_window(tx, author, client="test", session="s")
+    call = Call(tool="Bash", args='{"command":"make"}', output="all finished\n")
+    made = append_call(tx, author, call, channel="hook", level=1, tree="", key=key)
+    assert made.seq == EVIDENCE
 
 
 def start_writers(path: str, names: dict[str, str], count: int) -> list[subprocess.Popen[str]]:
