@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from keepthread.server.context.frame import quote
 from keepthread.server.context.sections import decision_line, scope_text
-from keepthread.server.context.staleness import FileSource
+from keepthread.server.context.staleness import find_stale
 from keepthread.server.handoff.steps import call_text
 from keepthread.server.memory import Memory
 from keepthread.stores import decisions, facts, ledger
@@ -107,7 +107,8 @@ def fact_page(memory: Memory, record: RecordId) -> str | None:
     verify_record(reader, seq)
     fact = facts.load_facts(reader, [seq])[seq]
     state = facts.standing(reader, [seq]).get(seq, Standing())
-    weak = seq in facts.weakened(reader, workspace)
+    stale = find_stale(reader, workspace, memory.watch(memory.place.tree))
+    weak = seq in facts.weakened(reader, workspace, list(stale))
     status = (
         "current"
         if fact.current
@@ -128,6 +129,12 @@ def fact_page(memory: Memory, record: RecordId) -> str | None:
     if fact.expires_when:
         lines.append(f"expires when {quote(fact.expires_when)}")
     lines.extend(_evidence_lines(memory, fact))
+    if seq in stale:
+        change = stale[seq]
+        lines.append(
+            f"STALE: {quote(change.path)} was {change.was}, is now {change.now or 'gone'}; "
+            "capture_file it and look again"
+        )
     lines.extend(_relation_lines(memory, fact, state, weak))
     lines.extend(_use_lines(memory, seq))
     return "\n".join(lines) + "\n"
@@ -135,7 +142,6 @@ def fact_page(memory: Memory, record: RecordId) -> str | None:
 
 def _evidence_lines(memory: Memory, fact: Fact) -> list[str]:
     found = entries(memory.reader, [c.entry for c in fact.citations])
-    tree = memory.place.tree
     lines = []
     for citation in fact.citations:
         entry = found.get(citation.entry)
@@ -146,16 +152,7 @@ def _evidence_lines(memory: Memory, fact: Fact) -> list[str]:
             f"grounded in {entry.id} @{citation.start} ({entry.channel}, level {entry.level}, {quote(entry.tool or entry.role, 60)}): {quote(passage)}"
         )
         if entry.path and entry.file_sha256:
-            change = memory.watch(tree).changed(
-                FileSource(entry.path, entry.file_sha256, entry.file_signature)
-            )
-            if change is not None:
-                now = change.now or "gone"
-                lines.append(
-                    f"STALE: {quote(change.path)} was {change.was}, is now {now}; capture_file it and look again"
-                )
-            else:
-                lines.append(f"file {quote(entry.path)} unchanged, sha256 {entry.file_sha256}")
+            lines.append(f"file {quote(entry.path)}, sha256 then {entry.file_sha256}")
     return lines
 
 
@@ -208,7 +205,8 @@ def _decision_page(memory: Memory, record: RecordId) -> str | None:
         return None
     verify_record(memory.reader, seq)
     found = decisions.load_decisions(memory.reader, [seq])[seq]
-    weak = seq in facts.weakened(memory.reader, author.workspace)
+    stale = find_stale(memory.reader, author.workspace, memory.watch(memory.place.tree))
+    weak = seq in facts.weakened(memory.reader, author.workspace, list(stale))
     lines = [decision_line(found, weak).rstrip(), "active" if found.active else "superseded"]
     if found.supersedes:
         lines.append(f"superseded {', '.join(_names(memory, [found.supersedes]))}")

@@ -183,12 +183,14 @@ class Gate:
         put_record_vector(tx.connection, seq, model, vector)
 
     def _repeated(self, caller: Caller, keys: Sequence[bytes]) -> Outcome | None:
+        """Answer a call that was made already; a fact cited anew after something happened is none."""
         for key in keys:
             row = fetch_one(
                 self._journal.connection,
                 "SELECT j.kind || '-' || j.number, j.seq FROM request r JOIN journal j USING(seq) "
                 "WHERE r.window = ? AND r.digest = ? AND j.number IS NOT NULL "
-                "AND (j.kind <> 'fact' OR j.seq IN (SELECT seq FROM fact_current))",
+                "AND (j.kind <> 'fact' OR (j.seq IN (SELECT seq FROM fact_current) AND NOT EXISTS("
+                "SELECT 1 FROM entry e WHERE e.seq > j.seq AND e.workspace = j.workspace AND e.own = 0)))",
                 (caller.author.window, key),
             )
             if row is not None:

@@ -12,7 +12,7 @@ from keepthread.server.context.moment import Moment
 from keepthread.server.context.packing import Item
 from keepthread.server.context.ranking import Score, rank, relevance
 from keepthread.server.context.sections import instructions, scope_text
-from keepthread.server.context.staleness import Changed, file_sources, last_seen, stale_facts
+from keepthread.server.context.staleness import last_seen
 from keepthread.stores.archive import entries
 from keepthread.stores.clock import seconds, stamp
 from keepthread.stores.errors import DatabaseDamaged
@@ -43,7 +43,6 @@ BLOCKS = ("re-verify", "observations", "inferences", "disputed", "reported, not 
 class _Reading(NamedTuple):
     facts: dict[int, Fact]
     scores: dict[int, Score]
-    stale: dict[int, Changed]
     weak: set[int]
     standing: dict[int, Standing]
     cited: dict[int, Entry]
@@ -73,7 +72,7 @@ def fact_items(moment: Moment, pinned: frozenset[int]) -> tuple[list[Item], int]
             for c in shown
             if (fact := reading.facts.get(c.seq)) is not None
             and not _expired(moment, fact)
-            and _block(reading, fact) == block
+            and _block(moment, reading, fact) == block
         ]
         if lines:
             items.append(lines[0]._replace(text=f"{block}:\n{lines[0].text}"))
@@ -102,15 +101,12 @@ def _ranked(moment: Moment) -> tuple[list[Candidate], dict[int, Score]]:
 def _read(moment: Moment, shown: Sequence[Candidate], scores: dict[int, Score]) -> _Reading:
     connection = moment.connection
     seqs = [c.seq for c in shown]
-    sources = file_sources(connection, moment.workspace)
-    stale = stale_facts(sources, moment.watch, sources)
     facts = {s: f for s, f in load_facts(connection, seqs).items() if _intact(moment, s)}
     cited = entries(connection, list({c.entry for f in facts.values() for c in f.citations}))
     return _Reading(
         facts,
         scores,
-        stale,
-        weakened(connection, moment.workspace, list(stale)),
+        weakened(connection, moment.workspace, list(moment.stale)),
         standing(connection, seqs),
         cited,
     )
@@ -137,11 +133,11 @@ def _expired(moment: Moment, fact: Fact) -> bool:
     return False
 
 
-def _block(reading: _Reading, fact: Fact) -> str:
+def _block(moment: Moment, reading: _Reading, fact: Fact) -> str:
     if fact.reported:
         return BLOCKS[4]
     state = reading.standing.get(fact.seq, Standing())
-    if fact.seq in reading.stale or state.failures:
+    if fact.seq in moment.stale or state.failures:
         return BLOCKS[0]
     if state.disputed_with:
         return BLOCKS[3]
@@ -157,8 +153,8 @@ def _line(moment: Moment, reading: _Reading, fact: Fact) -> str:
         fact.observed_at[:16],
         *_source_fields(fact, reading.cited, moment),
     ]
-    if fact.seq in reading.stale:
-        change = reading.stale[fact.seq]
+    if fact.seq in moment.stale:
+        change = moment.stale[fact.seq]
         gone = "was removed" if not change.now else "changed since"
         fields.append(
             f"STALE: {quote(change.path, 200)} {gone}; capture_file it and record what it says now"

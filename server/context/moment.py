@@ -1,12 +1,12 @@
 """What the window is assembled from: one reading of the database for one window, at one moment."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import apsw
 
 from keepthread.server.context.ranking import Weights
-from keepthread.server.context.staleness import FileWatch
+from keepthread.server.context.staleness import Changed, FileWatch, find_stale
 from keepthread.stores.ledger import plan_items
 from keepthread.stores.questions import open_questions
 from keepthread.stores.records import Author, PlanItem, Question, Task
@@ -28,6 +28,7 @@ class Moment(NamedTuple):
     plan: tuple[PlanItem, ...]
     questions: tuple[Question, ...]
     focus: PlanItem | None
+    stale: Mapping[int, Changed]  # current facts whose file changed
     explain: bool = False
 
     @property
@@ -57,11 +58,12 @@ def read_moment(
     if task is not None and task.state == "done":
         task = None
     items = tuple(plan_items(connection, author.workspace, author.task))
+    files = watch(tree)
     return Moment(
         connection=connection,
         author=author,
         now=now,
-        watch=watch(tree),
+        watch=files,
         weights=weights,
         task=task,
         last_goal=newest_task(connection, author.workspace, finished=True)
@@ -70,6 +72,7 @@ def read_moment(
         plan=items,
         questions=tuple(open_questions(connection, author.workspace)),
         focus=item or pick_focus(items),
+        stale=find_stale(connection, author.workspace, files),
         explain=explain,
     )
 

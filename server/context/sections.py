@@ -102,7 +102,7 @@ def decision_items(moment: Moment) -> list[Item]:
         for d in active_decisions(moment.connection, moment.workspace)
         if scope_agrees(d.scope, scope)
     ]
-    weak = weakened(moment.connection, moment.workspace) if found else set()
+    weak = weakened(moment.connection, moment.workspace, list(moment.stale)) if found else set()
     return [Item(decision_line(d, d.seq in weak), d.seq) for d in found]
 
 

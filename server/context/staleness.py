@@ -4,7 +4,6 @@ First by a cheap signature (size, time, inode), and only when that moved by the 
 Files are read inside the work tree only.
 """
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import apsw
@@ -56,20 +55,39 @@ class FileWatch:
         return self._hashes[key]
 
 
+def find_stale(
+    connection: apsw.Connection, workspace: int, watch: FileWatch
+) -> dict[int, Changed]:
+    """Return the current facts that rest on a changed file, with the first change found."""
+    found: dict[int, Changed] = {}
+    for fact, sources in file_sources(connection, workspace).items():
+        changes = (watch.changed(source) for source in sources)
+        change = next((c for c in changes if c is not None), None)
+        if change is not None:
+            found[fact] = change
+    return found
+
+
 def file_sources(connection: apsw.Connection, workspace: int) -> dict[int, list[FileSource]]:
-    """Return, for each current fact of a workspace that cites files, what it saw of them."""
+    """Return, for each current fact of a workspace that cites files, how it saw each of them last.
+
+    A later entry that was found to say the same (a corroboration) counts as a look at the file.
+    """
     rows = fetch_all(
         connection,
-        "SELECT c.owner, p.text, h.text, coalesce(s.text, '') FROM fact_current f JOIN citation c ON c.owner = f.seq "
-        "JOIN body h ON h.seq = c.entry AND h.field = 'file_sha256' "
-        "JOIN body p ON p.seq = c.entry AND p.field = 'path' "
-        "LEFT JOIN body s ON s.seq = c.entry AND s.field = 'file_signature' WHERE f.workspace = ?",
+        "WITH seen(fact, entry) AS (SELECT c.owner, c.entry FROM fact_current f JOIN citation c ON c.owner = f.seq "
+        "WHERE f.workspace = ?1 UNION SELECT e.fact, e.source FROM fact_current f JOIN fact_event e ON e.fact = f.seq "
+        "WHERE f.workspace = ?1 AND e.event IN ('corroborated', 'verified') AND e.source IS NOT NULL) "
+        "SELECT seen.fact, p.text, h.text, coalesce(s.text, '') FROM seen "
+        "JOIN body h ON h.seq = seen.entry AND h.field = 'file_sha256' "
+        "JOIN body p ON p.seq = seen.entry AND p.field = 'path' "
+        "LEFT JOIN body s ON s.seq = seen.entry AND s.field = 'file_signature' ORDER BY seen.entry",
         (workspace,),
     )
-    found: dict[int, list[FileSource]] = {}
+    newest: dict[int, dict[str, FileSource]] = {}
     for fact, path, sha256, signature in rows:
-        found.setdefault(fact, []).append(FileSource(path, sha256, signature))
-    return found
+        newest.setdefault(fact, {})[path] = FileSource(path, sha256, signature)
+    return {fact: list(sources.values()) for fact, sources in newest.items()}
 
 
 def last_seen(
@@ -85,17 +103,3 @@ def last_seen(
         (path, workspace, before),
     )
     return FileSource(*rows[0]) if rows else None
-
-
-def stale_facts(
-    sources: dict[int, list[FileSource]], watch: FileWatch, facts: Iterable[int]
-) -> dict[int, Changed]:
-    """Return those of ``facts`` that rest on a changed file, with the first change found."""
-    found: dict[int, Changed] = {}
-    for fact in facts:
-        for source in sources.get(fact, ()):
-            change = watch.changed(source)
-            if change is not None:
-                found[fact] = change
-                break
-    return found
