@@ -29,6 +29,7 @@ from keepthread.stores.embeddings import BackgroundEmbedder, Embedder
 from keepthread.stores.errors import StoreError
 from keepthread.stores.journal import Journal
 from keepthread.stores.ledger import plan_items
+from keepthread.stores.questions import open_questions
 from keepthread.stores.records import Author, Entry
 from keepthread.stores.search import Filters, Hit, recent_passages, search_passages
 from keepthread.stores.served import log_served
@@ -99,7 +100,10 @@ class Memory:
                 idle_seconds_max=fresh_after,
             )
         assert author.window is not None  # resolve_window always opens one
-        focus = pick_focus(plan_items(self.reader, author.workspace, author.task))
+        focus = pick_focus(
+            plan_items(self.reader, author.workspace, author.task),
+            open_questions(self.reader, author.workspace),
+        )
         author = author._replace(origin="model", item=focus.item if focus else None)
         captures = bool(last_capture(self.reader, author.workspace, author.window or 0))
         return Caller(author, tree, tool_use_id, captures)

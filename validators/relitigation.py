@@ -17,12 +17,14 @@ _UNDO = re.compile(
     re.I,
 )
 _SAME_MATTER_MIN = 0.6
+_SENTENCE_WORDS_MIN = 4  # "black does not like them" has one word that tells, "better" is no reason
 
 
 def check_reason(write: Write, view: View) -> Refusal | None:
     """``missing_reason``: a decision without its reason will be relitigated."""
     reason = write.others.get("reason", "").strip()
-    if len(content_stems(reason)) >= 2:
+    telling = len(content_stems(reason))
+    if telling >= 2 or (telling and len(reason.split()) >= _SENTENCE_WORDS_MIN):
         return None
     return Refusal(
         "missing_reason",

@@ -58,6 +58,7 @@ def read_moment(
     if task is not None and task.state == "done":
         task = None
     items = tuple(plan_items(connection, author.workspace, author.task))
+    questions = tuple(open_questions(connection, author.workspace))
     files = watch(tree)
     return Moment(
         connection=connection,
@@ -70,20 +71,24 @@ def read_moment(
         if task is None
         else None,
         plan=items,
-        questions=tuple(open_questions(connection, author.workspace)),
-        focus=item or pick_focus(items),
+        questions=questions,
+        focus=item or pick_focus(items, questions),
         stale=find_stale(connection, author.workspace, files),
         explain=explain,
     )
 
 
-def pick_focus(items: Sequence[PlanItem]) -> PlanItem | None:
-    """Return the item in progress that changed last, else the first that is ready."""
+def pick_focus(items: Sequence[PlanItem], questions: Sequence[Question]) -> PlanItem | None:
+    """Return the item in progress that changed last, else the first that is ready.
+
+    An item that an open question blocks is taken only when no other is ready.
+    """
     started = [i for i in items if i.status == "in_progress"]
     if started:
         return max(started, key=lambda i: i.seq)
+    blocked = {q.blocks for q in questions}
     ready = ready_items(items)
-    return ready[0] if ready else None
+    return min(ready, key=lambda i: i.item in blocked, default=None)
 
 
 def ready_items(items: Sequence[PlanItem]) -> list[PlanItem]:
