@@ -194,7 +194,9 @@ def _swapped(old: tuple[Token, ...], new: tuple[Token, ...]) -> bool:
     apart = [place for place, (one, two) in enumerate(zip(*keys, strict=True)) if one != two]
     if len(apart) == 2 and keys[0][apart[0]] == keys[1][apart[1]]:
         links = {old[apart[1]].link, new[apart[1]].link}
-        return len(links) == 1 and not links <= {"and", "or", ",", "&"}
+        plain = old[apart[0]].kind == old[apart[1]].kind == "word"
+        beside = plain and apart[1] == apart[0] + 1 and links == {""}  # "dog is brown", "brown dog"
+        return len(links) == 1 and not beside and not links <= {"and", "or", ",", "&"}
     for place in range(1, len(old) - 1):
         other = keys[1].index(keys[0][place]) if keys[0][place] in keys[1] else 0
         if keys[0][:place] == keys[1][other + 1 :] and keys[0][place + 1 :] == keys[1][:other]:

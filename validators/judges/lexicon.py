@@ -123,6 +123,9 @@ SYNONYMS: Final = {
         cops police
         telephone phone
         woman lady
+        floor ground
+        plane airplane aircraft jet
+        cook chef
         man guy
         follow after
         miss lack
@@ -172,7 +175,7 @@ LIGHT: Final = keys(
     "use take make get go run set give say tell see new thing way time lot kind some other "
     "more much many like want need work come keep put look think know one own good great "
     "before after over under above below inside outside into onto across along toward towards "
-    "around behind beside near against among able way part number amount value "
+    "around behind beside near against among able way part group wear number amount value "
     "name total about roughly approximately exactly "
     "nearly almost file line code always usually generally normally typically default"
 )

@@ -10,15 +10,12 @@ from typing import Final, NamedTuple
 from keepthread.validators.judges import grammar, lexicon
 from keepthread.validators.judges.alignment import Alignment, Gap, align
 from keepthread.validators.judges.conflicts import find_conflict
-from keepthread.validators.judges.pairs import TOPIC_MIN, Pair, same_type, typed
+from keepthread.validators.judges.pairs import LONG, TOPIC_MIN, Pair, same_type, typed
 from keepthread.validators.judges.reading import Clause, read
 from keepthread.validators.judges.tokens import TOKENS_MAX
 
 PAIRS_MAX: Final = 4
 """How many pairs of clauses of two longer texts are compared: those with most in common."""
-
-LONG: Final = 8
-"""Content words from which a sentence counts as long: it has side details."""
 
 
 class Statement(NamedTuple):
@@ -142,7 +139,7 @@ def _agreement(pair: Pair) -> Judgement:
     long = min(len(pair.old.tokens), len(pair.new.tokens)) >= LONG and not pair.personal
     close = pair.similarity if pair.similarity is not None else _estimate(both, long)
     adds = _adds(both, long)
-    reworded = len(both.exchanged) > 1 or both.reordered > 1
+    reworded = len(both.exchanged) > 1 or both.reordered > 1 or _is_idle(pair)
     if both.cover_old >= 0.85 and adds and not (reworded and close >= (0.75 if long else 0.85)):
         return Judgement("refinement", both.cover_old, True, "keeps the statement and adds to it")
     opposed = both.contrasts or both.values or both.opposites or both.negation
@@ -182,17 +179,24 @@ def _adds(both: Alignment, long: bool) -> bool:
     return not long and any(token.link in ("and", "or", ",") for token in both.left_new)
 
 
+def _is_idle(pair: Pair) -> bool:
+    """One plain word more, and the embeddings say that it changes nothing ("is wearing")."""
+    both = pair.both
+    if both.old_only or both.new_only > 1.0 or typed(both.left_new):
+        return False
+    return (pair.similarity or 0.0) >= 0.96 and len(pair.new.tokens) < LONG
+
+
 def _paraphrases(pair: Pair, close: float, long: bool) -> bool:
     """Near in meaning, and no value or name stands against another.
 
     In long sentences names and numbers are side details that a paraphrase may exchange.
     """
     both = pair.both
-    sides = Gap(both.left_old, both.left_new, 0, 0)
-    details = ("word", "date", "name", "number", "score") if long else ("word", "date")
-    if same_type(sides, details):
-        return False
     least = min(both.cover_old, both.cover_new)
+    details = ("word", "date", "name", "number", "score") if long else ("word", "date")
+    if same_type(Gap(both.left_old, both.left_new, 0, 0), details):
+        return False
     floor = 0.25 if long else 0.5 if pair.personal else 0.35
     return (pair.similarity or 0.0) >= 0.85 or (
         close >= (0.64 if long else 0.75) and least >= floor
@@ -205,4 +209,4 @@ def _is_corrected(pair: Pair) -> bool:
         return False
     gap = pair.both.exchanged[0]
     elsewhere = sum(pair.both.alone) - sum(token.weight for side in gap[:2] for token in side)
-    return elsewhere < 2.0 and (same_type(gap) or not pair.synonymous)
+    return elsewhere < 2.0 and (typed(gap.old + gap.new) or not pair.synonymous)

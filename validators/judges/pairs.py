@@ -13,6 +13,9 @@ TOPIC_MIN: Final = 1.0
 SAME_IN_MEANING: Final = 0.9
 """Similarity from which one plain word in place of another is taken for a synonym."""
 
+LONG: Final = 8
+"""Content words from which a sentence counts as long: it has side details."""
+
 _CASES: Final = frozenset("for in on at".split())
 
 
@@ -53,8 +56,12 @@ class Pair(NamedTuple):
 
     @property
     def synonymous(self) -> bool:
-        """So near in meaning that a plain word exchanged for another is a synonym."""
-        return (self.similarity or 0.0) >= SAME_IN_MEANING
+        """So near in meaning that a plain word exchanged for another is a synonym.
+
+        In a long sentence one word hardly moves the embedding, whatever it means.
+        """
+        short = max(len(self.old.tokens), len(self.new.tokens)) < LONG
+        return short and (self.similarity or 0.0) >= SAME_IN_MEANING
 
     @property
     def shared_keys(self) -> frozenset[str]:

@@ -41,7 +41,7 @@ def find_replacement(pair: Pair) -> Replacement | None:
         return None
     functional = _is_functional(pair, gap)
     named = same_type(gap, {"word", "number"}) or _contrasted(pair, gap)
-    if not (named or functional) and pair.synonymous:
+    if not (functional or typed(gap.old + gap.new)) and pair.synonymous:
         return None
     if not named and (_is_counted(gap) or _verb_against_noun(pair, gap)):
         return None

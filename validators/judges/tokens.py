@@ -35,7 +35,10 @@ _PERIODS: Final = {"night": "day", "morning": "day"} | {
     period: period for period in ("second", "minute", "hour", "day", "week", "month", "year")
 }
 _BEING: Final = frozenset("is are was were be been stays now isn't not currently".split())
-_TURNED: Final = frozenset("turned turn switched switch turns switches goes went".split())
+_TURNED: Final = frozenset(
+    "turned turn turns turning switched switch switches switching goes went put puts putting take "
+    "takes taking took taken".split()
+)
 _STATE_FOLLOWERS: Final = frozenset(", . ; ) by in for at since until again now and but".split())
 
 
