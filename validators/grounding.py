@@ -46,8 +46,9 @@ class Grounding(NamedTuple):
 # Cosine of a claim with passages, one figure a passage, in [-1, 1].
 Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 
+_VALUES_MAX: Final = 40
 _ANCHORS_MAX: Final = 24
-_LOST_WORD: Final = 0.8  # what a word that does not occur weighs against a claim
+_LOST_WORD: Final = 0.6  # what a word that does not occur weighs against a claim
 # The share of a claim's words, and the cosine (all-MiniLM-L6-v2), that make a passage say the
 # same; less is asked of a user's message, which is short and speaks of few things.
 _SAME, _SAME_SAID = 0.77, 0.6
@@ -58,7 +59,7 @@ _NEARLY: Final = 1.0  # points that closeness in meaning may make up for
 _FRAME_WORD: Final = 0.35
 _LOST_CODE: Final = 1.5  # what a code-like name that does not occur weighs, in words
 _LOCAL: Final = 0.4  # how much it counts that the words stand together
-_ENOUGH: Final = 1.1
+_ENOUGH: Final = 0.9
 _ONLY_ASKED: Final = 0.5  # what stands in the arguments alone tells only what was asked
 _NEXT_NAME: Final = 0.3  # names come in company: each after the first tells less
 _SPECIFICITY: Final = {"quoted": 3.0, "code": 2.0, "path": 2.0, "url": 3.0, "hash": 3.0,
@@ -105,6 +106,8 @@ def ground(
     asks = _TELLS_OF_QUESTION.search(claim) is not None
     sources = [Source(e, keep_questions=asks) for e in usable]
     parsed = parse_claim(claim)
+    if len(parsed.values) > _VALUES_MAX:
+        return Grounding(False, why="one fact is one conclusion; this asserts too many values")
     refused, agreed = _judge_statements(parsed, sources)
     if agreed:
         parsed = _without_what_agrees(parsed)

@@ -20,21 +20,21 @@ _KEY_UNIT: Final = (
 )
 # Each pattern begins with a digit, so that the search for it is fast.
 _COMPOSITE: Final = re.compile(
-    r"\d+(?:h(?:ours?|rs?)?|m(?:in(?:utes?|s)?)?)[ ,]{0,2}\d[\d.]*"
-    r"(?:m(?:in\w*)?[ ,]{0,2}\d[\d.]*)?s(?:ec(?:onds?|s)?)?(?![a-z])"
+    r"\d{1,5}(?:h(?:ours?|rs?)?|m(?:in(?:utes?|s)?)?)[ ,]{0,2}\d[\d.]{0,8}"
+    r"(?:m(?:in(?:utes?|s)?)?[ ,]{0,2}\d[\d.]{0,8})?s(?:ec(?:onds?|s)?)?(?![a-z])"
 )
 _COMPOSITE_PART: Final = re.compile(r"(\d+(?:\.\d+)?)([hms])[a-z]*")
-_CLOCK: Final = re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?(?![\d:])")
+_CLOCK: Final = re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?:\.\d{1,6})?(?![\d:])")
 _WITH_UNIT: Final = {
     "s": re.compile(
-        r"(\d[\d,_]*(?:\.\d+)?)\s?(ns|us|µs|ms|msecs?|s|secs?|m|mins?|h|hrs?|d|[a-z]{0,5}seconds?"
+        r"(\d[\d,_]{0,18}(?:\.\d{1,9})?)\s?(ns|us|µs|ms|msecs?|s|secs?|m|mins?|h|hrs?|d|[a-z]{0,5}seconds?"
         r"|minutes?|hours?|days?|weeks?)\b"
     ),
-    "B": re.compile(r"(\d[\d,_]*(?:\.\d+)?)\s?([kmgt]i?b?|b|bytes?|(?:kilo|mega|giga)bytes?)\b"),
-    "%": re.compile(r"(\d[\d,_]*(?:\.\d+)?)\s?(%|percent|pct)"),
+    "B": re.compile(r"(\d[\d,_]{0,18}(?:\.\d{1,9})?)\s?([kmgt]i?b?|b|bytes?|(?:kilo|mega|giga)bytes?)\b"),
+    "%": re.compile(r"(\d[\d,_]{0,18}(?:\.\d{1,9})?)\s?(%|percent|pct)"),
 }
-_BARE: Final = re.compile(r"(\d[\d,_]*(?:\.\d+)?)(?!%)")
-_BYTES: Final = re.compile(r"\d{4,}(?![\d.])")
+_BARE: Final = re.compile(r"(\d[\d,_]{0,18}(?:\.\d{1,9})?)(?!%)")
+_BYTES: Final = re.compile(r"\d{4,15}(?![\d.])")
 _FOUND_MAX: Final = 8
 _TRIED_MAX: Final = 6000
 
