@@ -30,9 +30,10 @@ GRAMS_MIN = 16  # a few words alone are weak evidence
 
 _TOKEN = re.compile(
     r"(?P<URL>\b(?:https?|ftp|s3)://\S+)|(?P<EMAIL>[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64})+)"
-    r"|(?P<FLAG>(?<!\w)--?[a-z][\w-]*)|(?P<CODE>\$\{?\w+|\w+\(\)?|\w+[_:=]{1,2}\w[\w:=-]*)"
+    r"|(?P<MONEY>[$€£]\s?\d[\d.,]*)|(?P<FLAG>(?<!\w)--?[a-z][\w-]*)"
+    r"|(?P<CODE>\$\{?\w+|\w+\(\)?|\w+[_:=]{1,2}\w[\w:=-]*)"
     r"|(?P<PATH>[\w~.-]*/[\w./*{}-]+|\b\w[\w-]*\.(?:[a-z]{2,5}|[0-9][\w.]*)\b)"
-    r"|(?P<MONEY>[$€£]\s?\d[\d.,]*)|(?P<NUM>\d[\w.,:%-]*)|(?P<WORD>[^\W\d_]+(?:'[a-z]{1,2}\b)?)|(?P<MARK>[!?:])"
+    r"|(?P<NUM>\d[\w.,:%-]*)|(?P<WORD>[^\W\d_]+(?:'[a-z]{1,2}\b)?)|(?P<MARK>[!?:])"
 )
 _DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\n|(?<=[。！？])")
@@ -62,6 +63,8 @@ _BEFORE_ORDERS = frozenset(
 )
 _ASKS = re.compile(r"\b(?:can|could|would|will) you\b|\bi (?:need|want|order|would like) you\b")
 _PURPOSE = re.compile(r"^(?:to|if you|when|whenever|before|after|for|in order to)\b")
+# Marks of documentation; an order without any of them is rarely about a program.
+_TECHNICAL = {"CODE", "FLAG", "PATH", "docs", "docs!", "software", "software!", "report"}
 _FLAGS = {
     "asks": _ASKS,
     "purpose": _PURPOSE,
@@ -219,6 +222,8 @@ def _classes(sentence: str, tokens: list[str]) -> set[str]:
     order = _ADVERBS.match(sentence)
     if order and order[1] in lexicon.imperatives:
         found.add("imperative")
+        if not found & _TECHNICAL:
+            found.add("plain imperative")
     elif _FINITE.search(sentence):
         found.add("statement")
     lead = _LEAD.match(sentence)
