@@ -73,7 +73,8 @@ def add_prompts(server: MCPServer, memory: Memory, run: Run) -> None:
         window = await run(lambda: memory.context(stage="review"))
         return [
             UserMessage(
-                f"{window.text}\nList what is STALE, DISPUTED, WEAKENED or only reported, and say for each what would settle it."
+                f"{window.text}\nList what is STALE, DISPUTED, WEAKENED or only reported, and say for each "
+                "what would settle it."
             )
         ]
 

@@ -44,7 +44,8 @@ def read_record(memory: Memory, given: str, offset: int, max_tokens: int) -> str
             verify_record(memory.reader, entry.seq)
             return entry_page(memory, entry, offset, max_tokens)
     raise UnknownRecord(
-        f"no record {given[:60]!r} in this workspace. Ids look like fact-3, call-12, plan-7; search_archive finds entries."
+        f"no record {given[:60]!r} in this workspace. Ids look like fact-3, call-12, plan-7; "
+        "search_archive finds entries."
     )
 
 
@@ -149,7 +150,8 @@ def _evidence_lines(memory: Memory, fact: Fact) -> list[str]:
             continue
         passage = entry.output[citation.start : citation.stop][:_PASSAGE_SHOWN]
         lines.append(
-            f"grounded in {entry.id} @{citation.start} ({entry.channel}, level {entry.level}, {quote(entry.tool or entry.role, 60)}): {quote(passage)}"
+            f"grounded in {entry.id} @{citation.start} ({entry.channel}, level {entry.level}, "
+            f"{quote(entry.tool or entry.role, 60)}): {quote(passage)}"
         )
         if entry.path and entry.file_sha256:
             lines.append(f"file {quote(entry.path)}, sha256 then {entry.file_sha256}")

@@ -48,8 +48,9 @@ _ALLOWED = frozenset(
 def open_database(path: str, role: Role, *, vectors: bool = False) -> apsw.Connection:
     """Open (``trusted`` and ``model``: create and migrate) the database at an absolute ``path``.
 
-    ``vectors`` loads sqlite-vec, which hooks do without. Raises a StoreError that says what to do: an old SQLite, a newer schema, a damaged file, a
-    folder that cannot be written or that others can write to.
+    ``vectors`` loads sqlite-vec, which hooks do without. Raises a StoreError that says what to do: an
+    old SQLite, a newer schema, a damaged file, a folder that cannot be written or that others can
+    write to.
     """
     if tuple(int(p) for p in apsw.sqlite_lib_version().split(".")) < SQLITE_FLOOR:
         raise StoreError(
@@ -113,7 +114,7 @@ def _configure(connection: apsw.Connection, vectors: bool) -> None:
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     connection.execute(_PRAGMAS)
     if vectors:
-        # A shared library hooks need not pay for.
+        # A shared library that hooks need not pay for.
         from keepthread.stores.vectors import enable_vectors  # noqa: PLC0415
 
         enable_vectors(connection)

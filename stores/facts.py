@@ -288,12 +288,13 @@ def similar(
         )
         found.update((r[0], r[1]) for r in rows)
         missing = [s for s, v in found.items() if v is None]
-        for seq, score in fetch_all(
+        rows = fetch_all(
             connection,
-            "SELECT seq, 1.0 - vec_distance_cosine(vec, ?) FROM record_vector WHERE seq IN (SELECT value FROM json_each(?))",
+            "SELECT seq, 1.0 - vec_distance_cosine(vec, ?) FROM record_vector "
+            "WHERE seq IN (SELECT value FROM json_each(?))",
             (vector, json.dumps(missing)),
-        ):
-            found[seq] = score
+        )
+        found.update((r[0], r[1]) for r in rows)
     return list(found.items())
 
 

@@ -48,15 +48,11 @@ def apply_migrations(connection: apsw.Connection) -> None:
 def _guards(sql: str) -> str:
     """Triggers for the tables a migration marks: rows are never changed or removed, and are
     inserted only for the record under construction, which its journal row then seals."""
-    made = []
+    made: list[str] = []
     for column, tables in _INSERT_ONLY.findall(sql):
         for table in tables.split():
             if table not in ("body", "tag"):  # they have their own, which let an erasure through
-                for verb in ("UPDATE", "DELETE"):
-                    made.append(
-                        f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
-                        f"BEGIN SELECT raise(ABORT, '{table}: insert-only'); END;"
-                    )
+                made += [_never(table, verb) for verb in ("UPDATE", "DELETE")]
             if column != "-":
                 made.append(
                     f"CREATE TRIGGER {table}_unsealed BEFORE INSERT ON {table} "
@@ -64,3 +60,10 @@ def _guards(sql: str) -> str:
                     f"BEGIN SELECT raise(ABORT, '{table}: only with its own record'); END;"
                 )
     return "\n".join(made)
+
+
+def _never(table: str, verb: str) -> str:
+    return (
+        f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
+        f"BEGIN SELECT raise(ABORT, '{table}: insert-only'); END;"
+    )

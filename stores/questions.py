@@ -61,8 +61,9 @@ def _load(connection: apsw.Connection, seqs: list[int]) -> list[Question]:
     wanted = json.dumps(seqs)
     rows = fetch_all(
         connection,
-        "SELECT q.seq, j.number, j.at, q.blocks, a.seq, ja.at, a.source FROM question_event q JOIN journal j USING(seq) "
-        "LEFT JOIN question_event a ON a.question = q.seq AND a.event = 'answered' LEFT JOIN journal ja ON ja.seq = a.seq "
+        "SELECT q.seq, j.number, j.at, q.blocks, a.seq, ja.at, a.source FROM question_event q "
+        "JOIN journal j USING(seq) LEFT JOIN question_event a ON a.question = q.seq AND a.event = 'answered' "
+        "LEFT JOIN journal ja ON ja.seq = a.seq "
         "WHERE q.event = 'opened' AND q.seq IN (SELECT value FROM json_each(?)) ORDER BY q.seq",
         (wanted,),
     )

@@ -85,7 +85,8 @@ class GateView:
     def known_tools(self) -> list[str]:
         rows = fetch_all(
             self._connection,
-            "SELECT tool FROM entry WHERE workspace = ? AND own = 0 AND role = '' AND channel <> 'check' GROUP BY tool ORDER BY max(seq) DESC LIMIT 20",
+            "SELECT tool FROM entry WHERE workspace = ? AND own = 0 AND role = '' AND channel <> 'check' "
+            "GROUP BY tool ORDER BY max(seq) DESC LIMIT 20",
             (self._workspace,),
         )
         return [str(r[0]) for r in rows]

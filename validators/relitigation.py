@@ -13,7 +13,8 @@ from keepthread.validators.words import content_stems
 
 _UNDO = re.compile(
     r"\b(?:revert\w*|undo|undid|remov\w+|drop\w*|delet\w+|disabl\w+|stop\w*|abandon\w*|avoid\w*|reject\w*|"
-    r"roll(?:ed)? back|get rid of|no longer|do not|don't|not|never|without|against|instead of|turn(?:ed)? off|keep out)\b",
+    r"roll(?:ed)? back|get rid of|no longer|do not|don't|not|never|without|against|instead of|turn(?:ed)? off|"
+    r"keep out)\b",
     re.I,
 )
 _SAME_MATTER_MIN = 0.6
@@ -61,7 +62,8 @@ def resolve_settled(judge: Judge) -> Callable[[Write, View], Refusal | Write | N
                 return Refusal(
                     "settled_decision",
                     f"{old.id} settles this otherwise.",
-                    f'Keep to it. If its reason no longer holds, call again with supersedes="{old.id}" and the new reason; '
+                    f'Keep to it. If its reason no longer holds, call again with supersedes="{old.id}" and '
+                    "the new reason; "
                     'supersedes="none" states that both apply.',
                     ((old.id, old.decision), ("its reason", old.reason)),
                 )

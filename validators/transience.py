@@ -19,10 +19,13 @@ _VOLATILE = (
     r"cursor (?:position|is)|process id|pid|latency right now|build status|download(?:ed)? so far"
 )
 _QUANTITY = re.compile(rf"\b(?:{_VOLATILE})\b", re.I)
+_DONE = r"done|complete|completed|finished|migrated|processed|downloaded"
 _SHARE_DONE = re.compile(
-    r"\b\d{1,3}(?:\.\d+)?\s?(?:%|percent)\s+(?:\w+\s)?(?:done|complete|completed|finished|ready|migrated|processed|downloaded|full|used|free)\b"
-    r"|\b\d+\s+(?:of|out of|/)\s?\d+\s+\w+(?:\s\w+)?\s+(?:are|is|have been|has been)\s+(?:so far\s)?(?:done|complete|completed|finished|migrated|processed|left|downloaded)\b"
-    r"|\b(?:so far|right now|at the moment|at this moment|currently running|is (?:still )?(?:running|in progress|downloading|building))\b",
+    rf"\b\d{{1,3}}(?:\.\d+)?\s?(?:%|percent)\s+(?:\w+\s)?(?:{_DONE}|ready|full|used|free)\b"
+    r"|\b\d+\s+(?:of|out of|/)\s?\d+\s+\w+(?:\s\w+)?\s+(?:are|is|have been|has been)\s+(?:so far\s)?"
+    rf"(?:{_DONE}|left)\b"
+    r"|\b(?:so far|right now|at the moment|at this moment|currently running)\b"
+    r"|\bis (?:still )?(?:running|in progress|downloading|building)\b",
     re.I,
 )
 _NOW = re.compile(

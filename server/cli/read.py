@@ -112,12 +112,14 @@ def _status(memory: Memory) -> dict[str, Any]:
     workspace = memory.onlooker().author.workspace
     kinds = fetch_all(
         reader,
-        "SELECT kind, count(*) FROM journal WHERE workspace IN (?, 0) AND number IS NOT NULL GROUP BY kind ORDER BY kind",
+        "SELECT kind, count(*) FROM journal WHERE workspace IN (?, 0) AND number IS NOT NULL "
+        "GROUP BY kind ORDER BY kind",
         (workspace,),
     )
     newest = fetch_value(
         reader,
-        "SELECT max(j.at) FROM entry e JOIN journal j USING(seq) WHERE e.workspace = ? AND e.channel IN ('hook','relay','user')",
+        "SELECT max(j.at) FROM entry e JOIN journal j USING(seq) WHERE e.workspace = ? "
+        "AND e.channel IN ('hook','relay','user')",
         (workspace,),
     )
     log = os.path.join(os.path.dirname(path), "hook-errors.log")

@@ -24,7 +24,8 @@ def check_authority(environ: Mapping[str, str]) -> None:
     marker = next((m for m in AGENT_MARKERS if environ.get(m)), "")
     if marker:
         raise NoAuthority(
-            f"this command carries your authority and {marker} says that an agent runs it. Run it in a terminal of yours."
+            f"this command carries your authority and {marker} says that an agent runs it. "
+            "Run it in a terminal of yours."
         )
     if not (os.isatty(sys.stdin.fileno()) and os.isatty(sys.stdout.fileno())):
         raise NoAuthority(

@@ -144,8 +144,10 @@ def capture_lines(moment: Moment) -> list[str]:
     window = moment.author.window
     if count_entries(moment.connection, moment.workspace) == 0:
         return [
-            "This memory is empty. Tool calls are captured by your client's hooks (keepthread hook), or by capture_file.",
-            'First: start_task with the goal (source="user"), update_plan_item with the steps, then record what you find.',
+            "This memory is empty. Tool calls are captured by your client's hooks (keepthread hook), "
+            "or by capture_file.",
+            'First: start_task with the goal (source="user"), update_plan_item with the steps, '
+            "then record what you find.",
         ]
     if window is None:
         return []

@@ -100,7 +100,8 @@ def claimed_items(moment: Moment, window: Window) -> list[Item]:
     if summary is not None:
         items.append(
             Item(
-                f"- CLAIMED in the client's compaction summary, {summary.id}: {quote(summary.output, CLAIM_CHARS_MAX)}\n",
+                f"- CLAIMED in the client's compaction summary, {summary.id}: "
+                f"{quote(summary.output, CLAIM_CHARS_MAX)}\n",
                 summary.seq,
             )
         )

@@ -25,7 +25,8 @@ def start_task(
         if excess > 0:
             return Refusal(
                 "too_long",
-                f"goal and constraints are {excess} tokens too many for the pinned section, which is always shown whole.",
+                f"goal and constraints are {excess} tokens too many for the pinned section, "
+                "which is always shown whole.",
                 "Say the goal in one or two sentences; details go into plan items.",
             )
         if not source.strip():
@@ -59,7 +60,8 @@ def start_task(
             ()
             if cited
             else (
-                "proposed: shown as such until the user confirms it (the user's message as source, or: keepthread task)",
+                "proposed: shown as such until the user confirms it "
+                "(the user's message as source, or: keepthread task)",
             )
         )
         return Outcome("added" if cited else "proposed", stamp.id, remarks), stamp.seq
