@@ -37,9 +37,14 @@ def open_session(
         unused = count_records(tx.connection, known.seq, _RECORDS) == 0
         if unused and tx.now - seconds(known.at) < _SAME_EVENT_SECONDS:
             return window_author(tx, known), False
-        if source == "resume" or (source == "startup" and unused):
+        # A session taken up again by another process has another window: the first one's host is
+        # what tells whether it lives.
+        same_host = not known.host_pid or not host[0] or (known.host_pid, known.host_started) == host
+        if same_host and (source == "resume" or (source == "startup" and unused)):
             return window_author(tx, known), True
         closing = "compacted" if source == "compact" else "ended"
+        if known.host_pid and not is_alive(known.host_pid, known.host_started):
+            closing = "found_dead"
         add_window_event(tx, window_author(tx, known), known.seq, closing, reason=source)
     return _open(tx, session=session, host=host, place=place, client=client), True
 
