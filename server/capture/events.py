@@ -15,6 +15,8 @@ OUR_TOOLS = frozenset(
 )
 WRITING_TOOLS = frozenset(("Write", "Edit", "MultiEdit", "NotebookEdit"))
 
+SHELL_TOOLS = frozenset(("Bash", "PowerShell"))
+
 MODEL_WRITTEN_TOOLS = frozenset(("Task", "Agent", "WebFetch", "TaskOutput", "AgentOutput"))
 """Their results are words of a model: a sub-agent's report, a summary of a page."""
 
@@ -56,7 +58,7 @@ def claude_code_call(payload: Mapping[str, Any]) -> Call:
     output, truncated, rest_in = _output_of(tool, answer)
     path = _text(args.get("file_path") or args.get("notebook_path"))
     wrote: tuple[str, ...] = (path,) if tool in WRITING_TOOLS and path else ()
-    if tool in ("Bash", "PowerShell"):
+    if tool in SHELL_TOOLS:
         command = _text(args.get("command"))
         path = path or file_read_by(command)
         wrote = tuple(files_written_by(command))
@@ -125,7 +127,9 @@ def _output_of(tool: str, answer: Any) -> tuple[str, bool, str]:
     if not isinstance(answer, dict):
         return _text(answer), False, ""
     if "stdout" in answer or "stderr" in answer:
-        whole = _text(answer.get("persistedOutputPath"))
+        # Only the client's own shell says where the rest lies: no other server's answer of this
+        # shape makes us read a file.
+        whole = _text(answer.get("persistedOutputPath")) if tool in SHELL_TOOLS else ""
         return _shell_output(answer), bool(whole), whole
     return _object_text(answer), bool(answer.get("truncated")), ""
 
