@@ -6,10 +6,18 @@ they lie inside the work tree; text whose last recorded writer is the agent is m
 
 import hashlib
 import os
+import stat
+from typing import Any, NamedTuple
 
 from keepthread.server.capture.events import Call
-from keepthread.server.capture.files import FileRefused, read_file, relative_path
-from keepthread.stores.archive import Capture, append_entry, last_writer
+from keepthread.server.capture.files import FileRefused, read_all, read_file, relative_path
+from keepthread.stores.archive import (
+    ARGS_CHARS_MAX,
+    OUTPUT_CHARS_MAX,
+    Capture,
+    append_entry,
+    last_writer,
+)
 from keepthread.stores.clock import stamp
 from keepthread.stores.journal import Transaction
 from keepthread.stores.records import Author, Stamp
@@ -19,7 +27,11 @@ HASHED_BYTES_MAX = 4 << 20
 PROSE = (".md", ".markdown", ".rst", ".txt", ".adoc", ".org", ".log", "")
 """Endings of notes and other prose. Code and configuration say what the file says, whoever wrote it."""
 
-_REST_BYTES_MAX = 10 << 20
+SECRET_CHARS_MAX = 8_192
+"""Longer than any secret (a key in PEM form): so much beyond a cut is looked through with what is kept."""
+
+_REST_BYTES_MAX = 64 << 20
+_CUT = "\n[… {} characters left out …]\n"
 
 
 def append_call(
@@ -57,20 +69,22 @@ def append_call(
     written_by_agent = is_prose(path) and (
         path in wrote or last_writer(tx.connection, author.workspace, path, tx.seq + 1) is not None
     )
-    args, _ = redact(clean(call.args), key)
-    output, kinds = redact(clean(output), key)
-    if kinds:
+    args = redact_kept(clean(call.args), ARGS_CHARS_MAX, key)
+    kept = redact_kept(clean(output), OUTPUT_CHARS_MAX, key)
+    if kept.secrets:
         whole_hash = ""  # the hash of a text with a secret would let it be guessed
+    elif kept.cut:
+        whole_hash = whole_hash or hashlib.sha256(clean(output).encode()).hexdigest()
     entry = Capture(
         kind="call",
         channel=channel,
         level=level,
         tool=call.tool[:200],
-        args=args,
-        output=output,
+        args=args.text,
+        output=kept.text,
         output_sha256=whole_hash,
         is_error=call.is_error,
-        truncated=truncated,
+        truncated=truncated or args.cut or kept.cut,
         model_written=call.model_written or written_by_agent,
         own=call.own,
         outer_ref=outer_ref,
@@ -98,21 +112,47 @@ def append_message(
     args: str = "",
 ) -> Stamp:
     """Archive a message: ``msg`` of the user, ``say`` of the assistant, ``sys`` of a machine."""
-    output, _ = redact(clean(text), key)
-    about, _ = redact(clean(args), key)
+    said = redact_kept(clean(text), OUTPUT_CHARS_MAX, key)
+    about = redact_kept(clean(args), ARGS_CHARS_MAX, key)
     entry = Capture(
         kind=kind,
         channel=channel,
         level=1,
         tool=tool,
-        args=about,
-        output=output,
+        args=about.text,
+        output=said.text,
+        truncated=said.cut or about.cut,
         model_written=kind == "say",
         outer_ref=outer_ref,
         seen_at=seen_at or stamp(tx.now),
         speaker=speaker,
     )
     return append_entry(tx, author, entry)
+
+
+class Kept(NamedTuple):
+    """What is kept of a text, without its secrets; whether it was cut, and held a secret."""
+
+    text: str
+    cut: bool
+    secrets: bool
+
+
+def redact_kept(text: str, limit: int, key: bytes) -> Kept:
+    """Return the head and tail of ``text`` that fit into ``limit`` characters, secrets removed.
+
+    Only what is kept is looked through (a hook has no time for fifty megabytes), and a secret
+    that reaches across the cut is seen whole.
+    """
+    if len(text) <= limit:
+        redacted, kinds = redact(text, key)
+        return Kept(redacted, False, bool(kinds))
+    half = (limit - len(_CUT) - 20) // 2
+    head, in_head = redact(text[: half + SECRET_CHARS_MAX], key)
+    tail, in_tail = redact(text[-half - SECRET_CHARS_MAX :], key)
+    mark = _CUT.format(len(text) - 2 * half)
+    whole = head[:-SECRET_CHARS_MAX] + mark + tail[SECRET_CHARS_MAX:]
+    return Kept(whole, True, bool(in_head or in_tail))
 
 
 def is_prose(path: str) -> bool:
@@ -127,14 +167,27 @@ def clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
+def clean_value(value: Any) -> Any:
+    """Return parsed JSON with every text in it as SQLite can hold it."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(key): clean_value(inner) for key, inner in value.items()}
+    return [clean_value(inner) for inner in value] if isinstance(value, list) else value
+
+
 def _rest_of(path: str) -> bytes:
-    """Read the file in which the client keeps a long output (it named it, we follow)."""
+    """Read the file in which the client keeps a long output (it named it, we follow); ``b""`` for
+    anything but a regular file of at most _REST_BYTES_MAX."""
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    except OSError:
+    except (OSError, ValueError):
         return b""
     try:
-        return os.read(handle, _REST_BYTES_MAX)
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _REST_BYTES_MAX:
+            return b""
+        return read_all(handle, _REST_BYTES_MAX)
     except OSError:
         return b""
     finally:

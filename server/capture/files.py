@@ -40,8 +40,8 @@ def relative_path(tree: str, path: str) -> str:
 
 def read_file(tree: str, path: str, limit: int = FILE_BYTES_MAX) -> FileRead:
     """Read a regular file inside ``tree``, at most ``limit`` bytes; raise FileRefused otherwise."""
-    relative = relative_path(tree, path)
-    if not relative or "\0" in path:
+    relative = "" if "\0" in path else relative_path(tree, path)
+    if not relative:
         raise FileRefused(f"{path!r} is outside the workspace; only files inside it are read.")
     handle = _open_beneath(tree, relative)
     try:
@@ -50,7 +50,7 @@ def read_file(tree: str, path: str, limit: int = FILE_BYTES_MAX) -> FileRead:
             raise FileRefused(f"{relative} is no regular file.")
         if status.st_size > limit:
             raise FileRefused(f"{relative} has {status.st_size} bytes; at most {limit} are read.")
-        data = _read_all(handle, limit)
+        data = read_all(handle, limit)
         return FileRead(relative, data, hashlib.sha256(data).hexdigest(), _signature(status))
     finally:
         os.close(handle)
@@ -90,8 +90,9 @@ def _open_beneath(tree: str, relative: str) -> int:
             return os.open(parts[-1], flags, dir_fd=folder)
         finally:
             os.close(folder)
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else str(error)
+    except (OSError, ValueError) as error:
+        number = getattr(error, "errno", None)
+        reason = os.strerror(number) if number else "no such name"
         raise FileRefused(
             f"{relative} cannot be read ({reason}); symbolic links are not followed."
         ) from error
@@ -105,7 +106,8 @@ def _open_checked(tree: str, relative: str) -> int:
     return os.open(whole, os.O_RDONLY | getattr(os, "O_BINARY", 0))
 
 
-def _read_all(handle: int, limit: int) -> bytes:
+def read_all(handle: int, limit: int) -> bytes:
+    """Read an open file to its end, or to ``limit`` bytes."""
     pieces, left = [], limit
     while left > 0:
         piece = os.read(handle, min(left, 1 << 20))

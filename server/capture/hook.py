@@ -12,9 +12,9 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
-from keepthread.server.capture.append import append_call, append_message
+from keepthread.server.capture.append import append_call, append_message, clean_value
 from keepthread.server.capture.events import (
     answers_of_question_tool,
     claude_code_call,
@@ -67,7 +67,7 @@ def main(client: str, environ: Mapping[str, str]) -> int:
         return 2
     path = database_path(environ)
     try:
-        printed = handle(sys.stdin.buffer.read(PAYLOAD_BYTES_MAX), environ, path)
+        printed = handle(_read_payload(sys.stdin.buffer), environ, path)
         if printed:
             sys.stdout.write(printed)
     except Exception as error:  # noqa: BLE001  (outermost: the client must go on whatever happens here)
@@ -78,6 +78,8 @@ def main(client: str, environ: Mapping[str, str]) -> int:
 def handle(raw: bytes, environ: Mapping[str, str], path: str) -> str:
     """Archive one event; return what the client should inject (only at SessionStart)."""
     payload = json.loads(raw.decode("utf-8", "replace"))
+    if b"\\u" in raw:  # escapes are the only way in for what neither SQLite nor a path can hold
+        payload = clean_value(payload)
     if not isinstance(payload, dict):
         raise ValueError("a hook's payload is a JSON object")
     event = str(payload.get("hook_event_name", ""))
@@ -90,6 +92,16 @@ def handle(raw: bytes, environ: Mapping[str, str], path: str) -> str:
     with journal.transaction() as tx:
         _EVENTS.get(event, _unknown)(hook, tx)
     return ""
+
+
+def _read_payload(stream: BinaryIO) -> bytes:
+    """Read all the client has to say, so that it never writes into a closed pipe."""
+    raw = stream.read(PAYLOAD_BYTES_MAX + 1)
+    if len(raw) <= PAYLOAD_BYTES_MAX:
+        return raw
+    while stream.read(1 << 20):
+        pass
+    raise ValueError(f"the event is larger than {PAYLOAD_BYTES_MAX} bytes and was not archived")
 
 
 def report(path: str, error: Exception) -> None:
@@ -204,9 +216,7 @@ def _stop(hook: Hook, tx: Transaction) -> None:
     if not said.strip():
         return
     author, _ = _author(hook, tx)
-    ref = hashlib.sha256(
-        f"{hook.session}:{hook.text('prompt_id')}:{said}".encode("utf-8", "replace")
-    )
+    ref = hashlib.sha256(f"{hook.session}:{author.agent}:{hook.text('prompt_id')}:{said}".encode())
     append_message(
         tx, author, "say", said, channel="hook", key=hook.journal.anchor.key,
         outer_ref=ref.hexdigest()[:32],
@@ -227,6 +237,8 @@ def _post_compact(hook: Hook, tx: Transaction) -> None:
     author, _ = _author(hook, tx)
     if not summary.strip():
         return
+    ref = hashlib.sha256(f"{hook.session}:{hook.text('prompt_id')}:{summary}".encode())
+    before = tx.seq
     stamp = append_message(
         tx,
         author,
@@ -235,7 +247,10 @@ def _post_compact(hook: Hook, tx: Transaction) -> None:
         channel="hook",
         key=hook.journal.anchor.key,
         tool="compaction summary",
+        outer_ref=ref.hexdigest()[:32],
     )
+    if tx.seq == before:
+        return
     closed = [
         w
         for w in windows(tx.connection, author.workspace, session=hook.session)
