@@ -59,6 +59,11 @@ def _superseded(verdict: Judgement) -> bool:
     return verdict.label == "contradiction" and verdict.sure
 
 
+def test_every_statement_of_the_table_repeats_itself() -> None:
+    texts = {text for _, old, new in _table() for text in (old, new)}
+    assert [text for text in texts if _verdict(text, text)[:3] != ("duplicate", 1.0, True)] == []
+
+
 def test_most_conflicts_of_coding_agents_are_sure() -> None:
     verdicts = [_verdict(old, new) for label, old, new in _table() if label == "contradiction"]
     assert sum(_superseded(verdict) for verdict in verdicts) >= 0.6 * len(verdicts)

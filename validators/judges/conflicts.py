@@ -99,11 +99,11 @@ def _polarity(pair: Pair) -> Conflict | None:
     return Conflict(0.5 + least / 2, sure, why)
 
 
-def _other_object(pair: Pair) -> bool:
+def _other_object(pair: Pair, known: tuple[Token, ...] = ()) -> bool:
     """The predicates speak of two things ("handles comments", "does not handle macros")."""
     return any(
         not in_subject(pair, gap)
-        and all(any(token.weight > 0.5 for token in side) for side in gap[:2])
+        and all(any(t.weight > 0.5 and t not in known for t in side) for side in gap[:2])
         for gap in pair.both.exchanged
     )
 
@@ -144,6 +144,8 @@ def _measure(pair: Pair) -> Conflict | None:
     if part < (0.1 if pair.personal or both.topic >= 3.0 else 0.25):
         return None
     elsewhere = _differs_elsewhere(pair, both.values)
+    if not pair.personal and elsewhere and _other_object(pair, (one, two)):
+        return None  # "pins requests to 2.31", "pins pydantic to 2.7"
     if pair.personal and elsewhere and both.topic < 2.0 and not set(one.near) & set(two.near):
         return None
     if pair.additive and "version" in (one.kind, two.kind):

@@ -67,11 +67,14 @@ TRANSITIONS: Final = keys(
 REPLACERS: Final = ("instead of", "rather than", "in place of", "as opposed to", "in favor of")
 
 
+DETERMINERS: Final = words("the a an all each every any no some our my your its these those this")
+
+
 def is_finite(word: str, after: str, before: str) -> bool:
     """Whether a lower-case word is read as the finite verb (``before``/``after``: neighbours)."""
     if word in AUXILIARIES or word in PAST_VERBS:
         return True
-    if _may_be_verb(after):
+    if _may_be_verb(after) or before in DETERMINERS:
         return False
     if word in CLEAR_VERBS:
         return True

@@ -7,7 +7,6 @@ statement itself retracts ("instead of X", "used to be X", "from X to Y").
 
 import re
 import unicodedata
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from keepthread.validators.judges import grammar, lexicon, quantities
@@ -23,7 +22,6 @@ from keepthread.validators.judges.tokens import (
 
 CHARACTERS_MAX: Final = 1_200
 CLAUSES_MAX: Final = 24
-READINGS_KEPT: Final = 1_024
 
 _CLAUSE_END: Final = re.compile(
     r"(?<=[.!?])[\"')\]]*\s+(?=[^a-z\d])|[\n\r]+|;\s+|\s[–—]\s|\s--\s|\s#\s|, but "
@@ -92,12 +90,10 @@ class Clause(NamedTuple):
     scope: str = ""
 
 
-@lru_cache(maxsize=READINGS_KEPT)
 def read(text: str) -> tuple[Clause, ...]:
     """Read ``text`` (its first 1,200 characters) into clauses.
 
-    Questions are read only when there is nothing else. Remembered: a new statement is judged
-    against dozens of old ones, and most of those again at the next write.
+    Questions are read only when there is nothing else.
     """
     folded = unicodedata.normalize("NFKC", text[:CHARACTERS_MAX]).replace("’", "'")
     parts = _split(folded)
@@ -238,8 +234,10 @@ def _has_no_subject(words: list[Word]) -> bool:
     lows = [word.low for word in words[1:6]]
     ends = [place for place, low in enumerate(lows) if low in _SUBORDINATE]
     lows = lows[: ends[0] if ends else 5]
-    if words[0].low in grammar.NOUN_VERBS and any(low in grammar.CLEAR_VERBS for low in lows[1:3]):
-        return "to" in lows  # "cache entries expire": a noun
+    if words[0].low in grammar.NOUN_VERBS and "to" not in lows:
+        around = zip(["", *lows], lows, [*lows[1:], ""], strict=False)
+        if any(grammar.is_finite(low, after, before) for before, low, after in list(around)[1:4]):
+            return False  # "cache entries expire": a noun
     return not any(map(_is_inflected, lows))
 
 
@@ -256,7 +254,8 @@ def _is_verb(words: list[Word], place: int) -> bool:
     if word.quoted:
         return False
     after = words[place + 1].low if place + 1 < len(words) else ""
-    return grammar.is_finite(word.low, after, words[place - 1].low)
+    before = words[place - 1]
+    return grammar.is_finite(word.low, after, "" if before.text.isupper() else before.low)
 
 
 def _looks_like_verb(words: list[Word], place: int) -> bool:

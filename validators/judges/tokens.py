@@ -160,7 +160,7 @@ def read_token(word: Word, opening: bool = False) -> Token:
         return Token(word.text, low.lstrip("v").rstrip("+"), "version", 1.3)
     if _SCORE.match(low):
         return Token(word.text, low, "score", 1.3)
-    if low in lexicon.TYPE_NAMES:
+    if low in lexicon.TYPE_NAMES or (low in quantities.UNITS and len(low) > 4 and low[-1] == "s"):
         return Token(word.text, lexicon.key(low), "code", 1.4)
     if is_code(word):
         name = low.rstrip("/")
