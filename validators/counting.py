@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 from keepthread.validators.sources import Source
 from keepthread.validators.values import Claim, Value
 from keepthread.validators.vocabulary import stem
 
-_LISTED_KINDS: Final = frozenset({"modul", "dir", "migr", "imag", "fil"})
+_LISTED_KINDS: Final = frozenset({"modul", "dir", "migr", "imag", "file"})
 _OCCURRENCE: Final = frozenset(
     stem(w) for w in "matches occurrences hits places usages references lines results times".split()
 )
@@ -25,7 +25,7 @@ _KIND_OF_LINE: Final = {
     "test": r"\btest_\w+|\bdef test|::test|\bit\(|#\[test\]|\bfunc Test",
     "migr": r"\d{4}_\w+|\.sql\b",
     "imag": r"\.(?:png|jpe?g|svg)\b",
-    "fil": r"\S",
+    "file": r"\S",
 }
 _HEADING_END: Final = re.compile(r":[ \r]*\n")
 _BLANK_LINE: Final = re.compile(r"\n[ \t\r]*(?:\n|$)")
@@ -37,37 +37,47 @@ _HEAD_OR_TOTAL: Final = re.compile(r"^[A-Z][A-Z /]+$|^\s*NAME\b|\btotal\b|^[\s|+
 _NO_ITEM: Final = re.compile(r"total \d+\s*$|\S*[rwx-]{9}.* \.\.?/?\s*$|\.\.?/?\s*$")
 
 
-def counts_of(value: Value, claim: Claim, sources: Sequence[Source]) -> Iterable[tuple[int, int]]:
-    """Counts that a number may stand for, each with its entry: listed lines, matches, items."""
+class Count(NamedTuple):
+    """A count that an entry shows; ``telling`` where it is known to be of the claimed kind."""
+
+    source: int
+    number: int
+    telling: bool = False
+
+
+def counts_of(value: Value, claim: Claim, sources: Sequence[Source]) -> Iterable[Count]:
+    """Counts that a number may stand for: listed lines, matches, items; the telling ones first."""
     if not value.number:
         return
     noun = stem(value.noun) if value.noun else ""
     pattern = re.compile(_KIND_OF_LINE.get(noun, r"(?!)"))
-    totals = [0, 0]
+    untold: list[Count] = []
+    total_kind = total_lines = 0
     for n, source in enumerate(sources):
-        yield from ((n, count) for count in _blocks(source.text, claim.words))
-        counted = value.noun.endswith("s") or value.number == 1
+        yield from (Count(n, count, True) for count in _blocks(source.text, claim.words))
         lists = source.searches or bool(_LISTS.search(source.command))
+        counted = value.noun.endswith("s") or value.number == 1
         by_kind = noun in _KIND_OF_LINE and (lists or noun not in _LISTED_KINDS)
-        by_line = (lists and counted and value.noun != "in") or noun in _OCCURRENCE
+        occurs = noun in _OCCURRENCE
+        by_line = occurs or (lists and counted and value.noun != "in")
         lines = _listed(source.text) if by_kind or by_line else []
         if by_kind:
             of_kind = [line for line in lines if pattern.search(line)]
             items = [item for line in of_kind for item in line.split() if pattern.search(item)]
-            yield n, len(of_kind)
-            yield n, len(items)
-            yield n, sum("__init__" not in item for item in items)
-            totals[1] += len(of_kind)
+            modules = sum("__init__" not in item for item in items)
+            yield from (Count(n, k, lists) for k in (len(of_kind), len(items), modules))
+            total_kind += len(of_kind)
         if by_line:
-            totals[0] += len(lines)
-            yield n, len(lines)
-            yield n, sum(not _HEAD_OR_TOTAL.search(line) for line in lines)
-            yield n, len({m.group() for line in lines if (m := _GREPPED.match(line))})
+            total_lines += len(lines)
+            listed = sum(not _HEAD_OR_TOTAL.search(line) for line in lines)
+            files = len({m.group() for line in lines if (m := _GREPPED.match(line))})
+            untold += [Count(n, k, occurs) for k in (len(lines), listed, files)]
         for term in _terms(claim, value, anywhere=by_line):
-            yield n, source.low.count(term)
-            yield n, sum(term in line for line in source.low.splitlines())
-    yield 0, totals[0]
-    yield 0, totals[1]
+            in_lines = sum(term in line for line in source.low.splitlines())
+            untold += [Count(n, source.low.count(term)), Count(n, in_lines)]
+    yield from untold
+    yield Count(0, total_kind)
+    yield Count(0, total_lines)
 
 
 def _terms(claim: Claim, value: Value, *, anywhere: bool) -> list[str]:

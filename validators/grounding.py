@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from keepthread.validators.absence import judge_absence
 from keepthread.validators.bindings import commit_agrees, is_assigned, other_value
-from keepthread.validators.counting import counts_of
+from keepthread.validators.counting import Count, counts_of
 from keepthread.validators.evidence import Evidence, Passage
 from keepthread.validators.locating import Hit, locate, locate_joined
 from keepthread.validators.outcomes import OUTCOME_STEMS, Outcome, judge_outcome
@@ -48,7 +48,9 @@ Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 
 _VALUES_MAX: Final = 40
 _ANCHORS_MAX: Final = 24
-_LOST_WORD: Final = 0.6  # what a word that does not occur weighs against a claim
+# What a word that does not occur weighs against a claim with a value, and against one without:
+# names are in many entries of a project, values in few.
+_LOST_WORD, _LOST_UNVALUED = 0.6, 0.8
 # The share of a claim's words, and the cosine (all-MiniLM-L6-v2), that make a passage say the
 # same; less is asked of a user's message, which is short and speaks of few things.
 _SAME, _SAME_SAID = 0.77, 0.6
@@ -114,30 +116,43 @@ def ground(
     found = _find_all(parsed, sources, agreed)
     windows = best_windows(parsed, sources, found.hits)
     nearest = tuple(w.passage for w in windows[:3])
-    said = {s.evidence.entry for s in sources if s.evidence.kind == "message"}
-    if refused:
-        return Grounding(False, missing=found.missing, why=refused.why, nearest=nearest)
-    if found.missing:
-        return Grounding(False, missing=found.missing, why=_what_is_missing(found, sources),
-                         nearest=nearest)  # fmt: skip
-    if not agreed and not found.in_output and _tells_what_ran(parsed, found, sources):
+    if not (refused or agreed or found.in_output) and _tells_what_ran(parsed, found, sources):
         agreed = Outcome("agrees")
-    if not found.in_output and not agreed:
-        return Grounding(False, missing=(claim,), why=_why_nothing(sources), nearest=nearest)
-    if not _about_it(parsed, found, windows, similarity, agreed, said):
-        return Grounding(False, missing=_unmatched(parsed, sources), nearest=nearest,
-                         why="the cited entries do not speak of this")  # fmt: skip
-    against = ""
-    if windows and not agreed:
-        texts = [w.text for w in windows[:8]]
-        against = judge_polarity(parsed, texts, prose=windows[0].passage.entry in said)
-    against = against or ("" if agreed else other_value(parsed, sources))
-    if not commit_agrees(parsed, sources, found.hits):
-        against = "the cited entry says it of another commit"
-    if against:
-        return Grounding(False, missing=(claim,), why=against, nearest=nearest)
+    why, missing = (
+        (refused.why, found.missing)
+        if refused
+        else _objection(parsed, sources, found, windows, agreed, similarity)
+    )
+    if why:
+        return Grounding(False, missing=missing, why=why, nearest=nearest)
     passages = nearest or (_whole(sources, agreed),)
     return Grounding(True, passages, model_written=_model_wrote(passages, sources, found))
+
+
+def _objection(
+    claim: Claim,
+    sources: Sequence[Source],
+    found: _Found,
+    windows: Sequence[Window],
+    agreed: Outcome | None,
+    similarity: Similarity | None,
+) -> tuple[str, tuple[str, ...]]:
+    """Why the entries do not contain the claim, with what is missing; ("", ()) where they do."""
+    if found.missing:
+        return _what_is_missing(found, sources), found.missing
+    if not found.in_output and not agreed:
+        return _why_nothing(sources), (claim.text,)
+    said = {s.evidence.entry for s in sources if s.evidence.kind == "message"}
+    if not _about_it(claim, found, windows, similarity, agreed, said):
+        return "the cited entries do not speak of this", _unmatched(claim, sources)
+    if not commit_agrees(claim, sources, found.hits):
+        return "the cited entry says it of another commit", (claim.text,)
+    if agreed or not windows:
+        return "", ()
+    prose = windows[0].passage.entry in said
+    against = judge_polarity(claim, [w.text for w in windows[:8]], prose=prose)
+    against = against or other_value(claim, sources)
+    return against, (claim.text,) if against else ()
 
 
 def _judge_statements(
@@ -186,8 +201,8 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
             if counted is None:
                 missing.append(value.text)
             else:
-                in_output, strength = True, strength + 0.5 + 2.0 * sources[counted].searches
-                hits.append(Hit(counted, 0, 1))
+                in_output, strength = True, strength + (2.5 if counted.telling else 0.5)
+                hits.append(Hit(counted.source, 0, 1))
     named = _find_names(claim, sources)
     slashed = all(re.fullmatch(r"[a-z]+/[a-z]+", name) for name in claim.names)
     if named is None and (agreed or (slashed and hits)):  # "try/except" need not be a path
@@ -227,10 +242,11 @@ def _specificity(value: Value) -> float:
     return 0.5 + 0.45 * (digits - 1) + 0.5 * bool(value.unit)
 
 
-def _counted(value: Value, claim: Claim, sources: Sequence[Source]) -> int | None:
+def _counted(value: Value, claim: Claim, sources: Sequence[Source]) -> Count | None:
     if value.kind != "number" or value.unit or value.number is None:
         return None
-    return next((n for n, count in counts_of(value, claim, sources) if count == value.number), None)
+    counts = counts_of(value, claim, sources)
+    return next((count for count in counts if count.number == value.number), None)
 
 
 def _find_names(claim: Claim, sources: Sequence[Source]) -> dict[str, list[Hit]] | None:
@@ -294,7 +310,8 @@ def _about_it(
     local = max([w.covered for w in windows[:8]], default=0.0) * total
     words = found.words + _LOCAL * (local - found.words)
     against = total - words + found.lost_names + (0.0 if total else found.lost_frame)
-    short = _ENOUGH + _LOST_WORD * against - strength - 0.5 * words
+    weight = _LOST_WORD if agreed or any(v.kind != "code" for v in claim.values) else _LOST_UNVALUED
+    short = _ENOUGH + weight * against - strength - 0.5 * words
     if short <= 0 or short > _NEARLY:
         return short <= 0
     return _closeness(claim, windows, similarity) >= _CLOSE

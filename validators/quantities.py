@@ -18,6 +18,7 @@ _KEY_UNIT: Final = (
     (re.compile(r"(?i)hours?\b"), 3600.0),
     (re.compile(r"(?i)days?\b"), 86400.0),
 )
+_SIZE_KEY: Final = {1e3: "kb", 1e6: "mb", 1e9: "gb"}
 # Each pattern begins with a digit, so that the search for it is fast.
 _COMPOSITE: Final = re.compile(
     r"\d{1,5}(?:h(?:ours?|rs?)?|m(?:in(?:utes?|s)?)?)[ ,]{0,2}\d[\d.]{0,8}"
@@ -30,7 +31,9 @@ _WITH_UNIT: Final = {
         r"(\d[\d,_]{0,18}(?:\.\d{1,9})?)\s?(ns|us|µs|ms|msecs?|s|secs?|m|mins?|h|hrs?|d|[a-z]{0,5}seconds?"
         r"|minutes?|hours?|days?|weeks?)\b"
     ),
-    "B": re.compile(r"(\d[\d,_]{0,18}(?:\.\d{1,9})?)\s?([kmgt]i?b?|b|bytes?|(?:kilo|mega|giga)bytes?)\b"),
+    "B": re.compile(
+        r"(\d[\d,_]{0,18}(?:\.\d{1,9})?)\s?([kmgt]i?b?|b|bytes?|(?:kilo|mega|giga)bytes?)\b"
+    ),
     "%": re.compile(r"(\d[\d,_]{0,18}(?:\.\d{1,9})?)\s?(%|percent|pct)"),
 }
 _BARE: Final = re.compile(r"(\d[\d,_]{0,18}(?:\.\d{1,9})?)(?!%)")
@@ -52,9 +55,11 @@ def unit_agrees(value: Value, low: str, start: int, stop: int) -> bool:
     unit = _unit_of(after.group(1), value) if after else None
     if unit:
         return unit == (value.unit, value.scale)
-    if value.unit != "s":
-        return value.unit == "B"
     line = _line(low, start, stop)
+    if value.unit == "B":
+        return value.scale == 1 or _SIZE_KEY.get(value.scale, " ") in line
+    if value.unit != "s":
+        return False
     return _key_scale(line) in (None, value.scale) and bool(_TIME_KEY.search(line))
 
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from keepthread.validators.evidence import Evidence
 from keepthread.validators.grounding import ground
+from tests.validators.grounding_operations import OPERATIONS
 from tests.validators.grounding_pairs import FIFTEEN, PAIRS, edited, read, said, shell
 
 PORT = read("config.yml", "port: 8080\n")
@@ -30,7 +31,7 @@ def test_its_mismatched_twin_is_refused(
     assert not ground(twin, other).grounded
 
 
-@pytest.mark.parametrize(("claim", "twin", "entry"), PAIRS)
+@pytest.mark.parametrize(("claim", "twin", "entry"), PAIRS + OPERATIONS)
 def test_a_claim_about_tool_output_is_grounded_and_its_twin_refused(
     claim: str, twin: str, entry: Evidence
 ) -> None:
@@ -190,6 +191,19 @@ def test_outcomes_are_those_of_the_run_that_is_named(
     claim: str, entry: Evidence, expected: bool
 ) -> None:
     assert ground(claim, [entry]).grounded is expected
+
+
+def test_claims_are_refused_against_entries_of_other_calls() -> None:
+    pairs = PAIRS + OPERATIONS
+    outputs = list(dict.fromkeys(entry for _, _, entry in pairs))
+    wrong = [
+        (claim, other.args)
+        for claim, _, entry in pairs
+        for other in outputs
+        if other.output != entry.output and ground(claim, [other]).grounded
+    ]
+    tried = len(pairs) * (len(outputs) - 1)
+    assert len(wrong) <= 0.002 * tried, wrong
 
 
 def test_a_passage_points_at_the_supporting_output() -> None:
