@@ -14,7 +14,7 @@ Three steps: fold the text and undo encodings (``normalize``); look for what onl
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from keepthread.validators import instruction_model, normalize
@@ -120,24 +120,26 @@ def find_split_directive(texts: Sequence[str]) -> tuple[int, ...]:
     quoted = {i: " ".join(_quotations(text)) for i, text in enumerate(folded)}
     quoted = {i: text for i, text in quoted.items() if text and _ASSEMBLY.search(folded[i])}
     whole = {index: pieces.get(index, text) for index, text in enumerate(folded)}
-    found = _window_that_directs(whole, set(pieces)) if pieces else ()
-    found = found or _window_that_directs(pieces, set(pieces))
-    return found or _window_that_directs(quoted, set())
+    for parts in (pieces, whole if pieces else {}, quoted):
+        for window in _windows(list(parts), set(pieces)):
+            if _directs(" ".join(parts[i] for i in window)) and not any(
+                _directs(folded[i]) for i in window
+            ):
+                return _with_neighbours(window, list(parts), set(pieces))
+    return ()
 
 
-def _window_that_directs(parts: dict[int, str], pieces: set[int]) -> tuple[int, ...]:
-    """Return the shortest run of parts that directs together though no part does alone."""
-    indices = list(parts)
-    harmless = [_judge(normalize.View(parts[index], "")) is None for index in indices]
+def _windows(indices: list[int], pieces: set[int]) -> Iterator[list[int]]:
+    """Yield runs of neighbours, the shortest first; where there are pieces, mostly of pieces."""
     for size in range(2, SPLIT_PARTS_MAX + 1):
         for first in range(len(indices) - size + 1):
             window = indices[first : first + size]
-            mostly_pieces = 2 * len(pieces.intersection(window)) >= size
-            if not (mostly_pieces or not pieces) or not all(harmless[first : first + size]):
-                continue
-            if _judge(normalize.View(" ".join(parts[index] for index in window), "")):
-                return _with_neighbours(window, indices, pieces)
-    return ()
+            if not pieces or 2 * len(pieces.intersection(window)) >= size:
+                yield window
+
+
+def _directs(folded: str) -> bool:
+    return _judge(normalize.View(folded, "")) is not None
 
 
 def _with_neighbours(window: list[int], indices: list[int], pieces: set[int]) -> tuple[int, ...]:
