@@ -67,7 +67,8 @@ class Run:
         columns = (
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
         )  # fmt: skip
-        with Progress(*columns, console=self._console, transient=True) as progress:
+        quiet = not self._console.is_terminal
+        with Progress(*columns, console=self._console, transient=True, disable=quiet) as progress:
             task = progress.add_task(label, total=total)
             yield lambda count: progress.update(task, advance=count)
 

@@ -138,7 +138,7 @@ async def _record(product: Product, belief: Row, pinned: bool, replaced: list[st
 
 
 async def _predict_one(product: Product, case: Row, seeded: Seeded, number: int) -> Row:
-    title = case["query"].strip() or f"Go on ({number})"
+    title = case["query"].strip() or f"Continue ({number})"
     scope = case["scope"]
     item = (await product.call("update_plan_item", title=title, scope=scope)).fields["id"]
     answer = await product.call("get_context", item=item, explain=True)
