@@ -107,10 +107,9 @@ def assemble(
     heads = {name: header(name.upper(), mark, NOTES[name]) for name in NOTES}
     if request.stage not in STAGES:
         raise WindowTooSmall(f"stage {request.stage!r} is unknown; one of: {', '.join(STAGES)}")
-    given = budgets(
-        request.stage, request.max_tokens, frame, pinned_need(moment, heads["pinned"], count)
-    )
-    _check_size(request, frame, given)
+    needed = pinned_need(moment, heads["pinned"], count)
+    _check_size(request.max_tokens, frame + needed + REST_TOKENS_MIN)
+    given = budgets(request.stage, request.max_tokens, frame, needed)
     sections = _sections(moment, heads, given, count)
     text = opening + "".join(s.text for s in sections) + OUTRO
     shown = tuple(
@@ -183,12 +182,9 @@ def _sections(
     )
 
 
-def _check_size(request: Request, frame: int, given: Budgets) -> None:
-    if not request.max_tokens:
-        return
-    least = frame + given.pinned + REST_TOKENS_MIN
-    if request.max_tokens < least or request.max_tokens > WINDOW_TOKENS_MAX:
+def _check_size(max_tokens: int, least: int) -> None:
+    if max_tokens and not least <= max_tokens <= WINDOW_TOKENS_MAX:
         raise WindowTooSmall(
-            f"max_tokens={request.max_tokens} cannot hold this window: between {least} and {WINDOW_TOKENS_MAX} "
+            f"max_tokens={max_tokens} cannot hold this window: between {least} and {WINDOW_TOKENS_MAX} "
             "work here, 0 is the default."
         )
