@@ -80,6 +80,7 @@ def test_most_conflicts_of_coding_agents_are_sure() -> None:
         ("The retry count is three", "The retry count is five"),
         ("The API listens on port 8080", "The API listens on port 9090"),
         ("The sync job runs hourly", "The sync job runs every 15 minutes"),
+        ("The queue holds 1,000 messages", "The queue holds 5,000 messages"),
     ],
 )
 def test_another_value_of_one_quantity_is_a_sure_contradiction(old: str, new: str) -> None:
@@ -94,6 +95,7 @@ def test_another_value_of_one_quantity_is_a_sure_contradiction(old: str, new: st
         ("The job runs every night", "The job runs nightly"),
         ("Retries three times", "Retries 3 times"),
         ("The limit is 10 megabytes", "The limit is 10MB"),
+        ("The queue holds 1,200 messages", "The queue holds 1200 messages"),
     ],
 )
 def test_one_value_in_two_units_is_a_duplicate(old: str, new: str) -> None:
@@ -163,6 +165,29 @@ def test_what_the_new_statement_declares_over_is_contradicted(old: str, new: str
 def test_different_things_in_the_same_words_do_not_conflict(old: str, new: str) -> None:
     assert _verdict(old, new).label in ("unrelated", "refinement")
     assert _verdict(new, old).label in ("unrelated", "refinement")
+
+
+def test_as_of_dates_the_belief_and_not_the_thing() -> None:
+    assert _superseded(
+        _verdict("As of 2026-03-01 the port is 8080", "As of 2026-06-01, the port is 9090")
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The build took 4 minutes on Monday", "The build took 9 minutes on Friday"),
+        ("The port was 8080 in version 1", "The port is 9090"),
+        ("The importer reads from SQS", "The worker reads from Kafka instead of SQS"),
+        ("The request timeout is 60 seconds", "The timeout is 30 seconds"),
+        ("The cluster has 5 nodes", "The production cluster has 12 nodes"),
+        ("The queue holds up to 1,000 messages", "The queue has 4,200 messages"),
+        ("The upload limit is 25 MB", "The upload limit is 10 MB for free accounts"),
+    ],
+)
+def test_past_other_or_narrower_cases_never_supersede(old: str, new: str) -> None:
+    assert not _superseded(_verdict(old, new))
+    assert not _superseded(_verdict(new, old))
 
 
 @pytest.mark.parametrize(

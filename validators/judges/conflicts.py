@@ -1,4 +1,4 @@
-"""Why two clauses cannot both hold now: six rules over an alignment, strongest first.
+"""Why two clauses cannot both hold now: rules over an alignment, strongest first.
 
 Each rule is a function ``Pair -> Conflict | None``. A conflict is ``sure`` only where the rest of
 the two clauses says the same of the same subject: a wrong supersession hides a true fact.
@@ -58,11 +58,11 @@ def _retraction(pair: Pair) -> Conflict | None:
     if not topical and not pair.personal:
         stated = old.tokens[old.subject :] if said else new.tokens[new.subject :]
         gone = {token.key for token in stated if token.key in gone and token.kind == "code"}
-    if not gone or pair.other_subject:
+    if not gone or different_things(pair):
         return None
     side = both.left_old if said else both.left_new
     rest = sum(token.weight for token in side if token.key not in gone)
-    sure = topical and rest <= both.shared + 0.5
+    sure = topical and rest <= both.shared + 0.5 and not is_narrowed(pair)
     why = f"{' '.join(sorted(gone))[:60]} is said to be over"
     return Conflict(0.9 if said else 0.7, sure, why)
 
@@ -151,6 +151,7 @@ def _measure(pair: Pair) -> Conflict | None:
     if pair.additive and "version" in (one.kind, two.kind):
         return None  # supports one version and another
     sure = part >= COVER_SURE and pair.current and not elsewhere and not is_narrowed(pair)
+    sure = sure and one.link == two.link  # "up to 1,000" is no count
     return Conflict(0.55 + 0.4 * part, sure, f"{one.text} became {two.text}")
 
 

@@ -8,6 +8,7 @@ STOP: Final = words(
     "a an the this that these those it its itself he she him her his they them their we us our "
     "you your i my me mine i'm i've we've it's you're they're he's she's that's there there's "
     "of to in on at by for with from as about than then so such and or if "
+    "i'd i'll you'll you'd we'll we'd they'll they'd he'd he'll she'd she'll it'll who's what's "
     "be is are was were been being am do does did done has have had having will would can could "
     "shall should may might must which who whom whose what when where while because since also "
     "too very just really quite rather actually currently now today presently still already "

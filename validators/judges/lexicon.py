@@ -49,7 +49,7 @@ def stem(word: str) -> str:
     for ending in ("ing", "ed"):
         base = word[: -len(ending)]
         if word.endswith(ending) and word[-3:] != "eed" and len(base) > 2 and _VOWELS & set(base):
-            if base[-1] == base[-2] and base[-1] not in "lsz":
+            if base[-1] == base[-2] and base[-1] not in "lsz" and len(base) > 3:
                 return base[:-1]
             return base.rstrip("e")
     return word.rstrip("e") if len(word) > 3 else word

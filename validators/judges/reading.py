@@ -39,6 +39,11 @@ _ATTRIBUTION_END: Final = re.compile(
     r", (?:according to [^,]{1,60}|[^,]{1,40} (?:said|says)(?: (?:on )?\w{1,12})?)\.?$",
     re.IGNORECASE,
 )
+_AS_OF: Final = re.compile(
+    r"\s*as of (?:(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*(?: \d{1,4})?"
+    r"|v?\d[\w./-]*|now|today|version \S+|this \w+|last \w+),? ",
+    re.IGNORECASE,
+)
 _REPLACED_BY: Final = re.compile(
     r" (?:is|was|were|has been|got) (?:now )?"
     r"(?:renamed (?:to|as)|replaced (?:by|with)|superseded by|called|named) "
@@ -113,7 +118,7 @@ def _split(text: str) -> list[str]:
 
 
 def _clause(text: str) -> Clause:
-    words = split_words(_without_attribution(text))
+    words = split_words(_AS_OF.sub("", _without_attribution(text), count=1))
     lows = [word.low for word in words if not word.quoted]
     kept, retracted, past = _drop_retracted(words)
     placed = read_tokens(kept)
@@ -261,7 +266,7 @@ def _is_verb(words: list[Word], place: int) -> bool:
 def _looks_like_verb(words: list[Word], place: int) -> bool:
     """A form in -ed or -s right after a noun, with more to follow: a verb that is on no list."""
     word, before = words[place].low, words[place - 1].low
-    if not word.isalpha() or not has_content(words[place - 1]):
+    if not words[place].text.islower() or not word.isalpha() or not has_content(words[place - 1]):
         return False
     if word.endswith("ed"):
         return True

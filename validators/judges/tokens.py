@@ -12,7 +12,7 @@ from keepthread.validators.judges import grammar, lexicon, quantities
 TOKENS_MAX: Final = 64
 
 _PIECES: Final = re.compile(
-    r"(>=|<=|==|~=|!=|=>|->|→|=|<|>|\^|,|\||\(|\)|\[|\]|\{|\}|\"|`|;|:(?=\s|$)|…)"
+    r"(>=|<=|==|~=|!=|=>|->|→|=|<|>|\^|(?<!\d),|,(?!\d{3}(?!\d))|\||\(|\)|\[|\]|\{|\}|\"|`|;|:(?=\s|$)|…)"
 )
 _NUMBER: Final = re.compile(
     r"([$€£~]?)([-+]?\d[\d_]*(?:,\d{3})*(?:\.\d+)?)(%|[a-zµ]{1,9}(?:/[a-z]{1,3})?)?$"
@@ -28,6 +28,9 @@ _SCORE: Final = re.compile(r"\d+-\d+$")
 _CODE: Final = re.compile(r"[/_@#$%\\.+]|\d|^--?[a-z]|[a-z][A-Z]")
 _AT_LEAST: Final = {">=": "atleast", "<=": "atmost"}
 _ROUGH: Final = frozenset("about around roughly approximately nearly almost circa".split())
+_BOUNDS: Final = frozenset(
+    {"up to", "at most", "at least", "more than", "less than", "fewer than", "no more than"}
+)
 _LINKS: Final = frozenset("and or , & for in on at by with from to of as via over per".split())
 _ARTICLES: Final = frozenset("the a an its my our their".split())
 _CONSTANTS: Final = frozenset({"None", "True", "False", "NULL", "null", "nil"})
@@ -42,7 +45,7 @@ _TURNED: Final = frozenset(
 _STATE_FOLLOWERS: Final = frozenset(", . ; ) by in for at since until again now and but".split())
 
 
-_ANY_NOUN: Final = frozenset("new tim cod on ones them more".split())
+_ANY_NOUN: Final = frozenset("new tim cod on one them more".split())
 
 
 class Token(NamedTuple):
@@ -51,7 +54,7 @@ class Token(NamedTuple):
     ``kind`` is word, number, version, score, date, code or name. ``value`` is in the base unit of
     ``dimension`` ("time" in seconds, "bytes"...). ``near`` holds the keys of the nouns that a
     number counts or names, ``rough`` that it was given as about so much. ``link`` is the
-    conjunction or preposition right before it.
+    conjunction or preposition right before it, "bound" for a number that is only a limit.
     """
 
     text: str
@@ -118,8 +121,10 @@ def read_tokens(words: list[Word]) -> list[tuple[int, Token]]:
             token, taken = numbered
             rough = (place > 0 and words[place - 1].low in _ROUGH) or word.low.startswith("~")
             near = _near(words, place, place + taken)
+            bound = " ".join(one.low for one in words[max(0, place - 2) : place])
+            link = "bound" if bound in _BOUNDS else ""
             text = " ".join(one.text for one in words[place : place + taken])
-            tokens.append((place, token._replace(text=text, rough=rough, near=near)))
+            tokens.append((place, token._replace(text=text, rough=rough, near=near, link=link)))
         elif word.low in _AT_LEAST:
             tokens.append((place, Token(word.low, _AT_LEAST[word.low], "word", 0.3)))
         elif not (word.low in _TURNED and following and following.low in ("on", "off")) and (
