@@ -69,5 +69,5 @@ def _to_do(moment: Moment) -> list[Item]:
 
 
 def _facts(moment: Moment, pinned: frozenset[int]) -> list[Item]:
-    items, _ = fact_items(moment, pinned)
+    items, _ = fact_items(moment, pinned, 40)
     return items

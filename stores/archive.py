@@ -17,6 +17,7 @@ from keepthread.stores.passages import split_passages
 from keepthread.stores.query import fetch_all, fetch_one, fetch_value
 from keepthread.stores.records import Author, Draft, Entry, RecordId, Stamp, Tags
 
+OLDER_CALLS_MAX = 500
 OUTPUT_CHARS_MAX = 200_000
 ARGS_CHARS_MAX = 40_000
 
@@ -233,9 +234,9 @@ def last_capture(connection: apsw.Connection, workspace: int, window: int) -> st
     """Return when the newest entry of the window came in by a hook or relay; ``""`` when none did."""
     row = fetch_one(
         connection,
-        "SELECT j.at FROM entry e JOIN journal j USING(seq) WHERE e.workspace = ? AND j.window = ? "
-        "AND e.channel IN ('hook','relay','user') ORDER BY e.seq DESC LIMIT 1",
-        (workspace, window),
+        "SELECT j.at FROM journal j CROSS JOIN entry e USING(seq) WHERE j.window = ? "
+        "AND j.kind IN ('call','msg','say','sys') AND e.workspace = ? AND e.channel IN ('hook','relay','user') ORDER BY j.seq DESC LIMIT 1",
+        (window, workspace),
     )
     return row[0] if row else ""
 
@@ -267,14 +268,21 @@ def files_written(
 def older_calls(
     connection: apsw.Connection, workspace: int, before: int
 ) -> list[tuple[str, int, int]]:
-    """Return (tool, calls, failures) of the steps before entry ``before``, the most called first."""
+    """Return (tool, calls, failures) of the last OLDER_CALLS_MAX steps before entry ``before``."""
     rows = fetch_all(
         connection,
-        "SELECT tool, count(*) n, sum(is_error) FROM entry e WHERE workspace = ? AND own = 0 AND role = '' "
-        f"AND {_WORK} AND seq < ? GROUP BY tool ORDER BY n DESC, tool",
-        (workspace, before),
+        "SELECT tool, count(*) n, sum(is_error) FROM (SELECT tool, is_error FROM entry e WHERE workspace = ? "
+        f"AND role = '' AND own = 0 AND {_WORK} AND seq < ? ORDER BY seq DESC LIMIT ?) "
+        "GROUP BY tool ORDER BY n DESC, tool",
+        (workspace, before, OLDER_CALLS_MAX),
     )
     return [(str(tool), n, failed) for tool, n, failed in rows]
+
+
+def has_entries(connection: apsw.Connection, workspace: int) -> bool:
+    """True when anything was archived in a workspace, own calls left out."""
+    sql = "SELECT EXISTS(SELECT 1 FROM entry WHERE workspace = ? AND own = 0)"
+    return bool(fetch_value(connection, sql, (workspace,)))
 
 
 def count_entries(connection: apsw.Connection, workspace: int) -> int:

@@ -16,7 +16,16 @@ from keepthread.stores.archive import words_of
 from keepthread.stores.fulltext import match_any
 from keepthread.stores.journal import Transaction
 from keepthread.stores.query import fetch_all, fetch_one
-from keepthread.stores.records import Author, Citation, Draft, Fact, RecordId, Stamp, Tags
+from keepthread.stores.records import (
+    Author,
+    Citation,
+    Draft,
+    Fact,
+    RecordId,
+    Stamp,
+    Tags,
+    scope_agrees,
+)
 
 
 class FactDraft(NamedTuple):
@@ -50,18 +59,6 @@ class Standing(NamedTuple):
     superseded_by: tuple[int, ...] = ()
     retracted: str = ""  # the reason
     confirmed: bool = False
-
-
-class Candidate(NamedTuple):
-    """A current fact in brief, for ranking without reading its words."""
-
-    seq: int
-    kind: str
-    reported: bool
-    level: int
-    observed_at: str
-    expires_at: str
-    confidence: float
 
 
 def add_fact(tx: Transaction, author: Author, fact: FactDraft) -> Stamp:
@@ -227,39 +224,49 @@ def standing(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int, Stan
     return found
 
 
-def candidates(connection: apsw.Connection, workspace: int) -> list[Candidate]:
-    """Return the current facts of a workspace and of the user's scope, in brief, oldest first."""
+def standing_instructions(connection: apsw.Connection, workspace: int) -> list[int]:
+    """Return the user's own current instructions, oldest first; reported ones are none."""
     rows = fetch_all(
         connection,
-        "SELECT seq, kind, reported, level, observed_at, coalesce(expires_at, ''), confidence "
-        "FROM fact_current WHERE workspace IN (?, 0) ORDER BY seq",
+        "SELECT seq FROM fact_current WHERE kind = 'instruction-from-user' AND reported = 0 "
+        "AND workspace IN (?, 0) ORDER BY seq",
         (workspace,),
     )
-    return [
-        Candidate(
-            r[0],
-            str(r[1]),
-            bool(r[2]),
-            r[3],
-            str(r[4]),
-            str(r[5]),
-            r[6],
-        )
-        for r in rows
-    ]
+    return [r[0] for r in rows]
 
 
-def scopes(connection: apsw.Connection, workspace: int) -> dict[int, Tags]:
-    """Return the scope of every current fact of the workspace that has one."""
+def candidates(
+    connection: apsw.Connection, workspace: int, now: str, vector: bytes | None
+) -> list[tuple[int, int, float, float | None]]:
+    """Return (seq, observed_at in seconds, confidence, cosine with ``vector``) of what may be served.
+
+    That is the current facts of a workspace and of the user's scope that have not expired by
+    ``now``, standing instructions left out. Plain tuples: there may be ten thousand.
+    """
+    cosine = "1.0 - vec_distance_cosine(v.vec, ?3)" if vector is not None else "NULL"
+    join = "LEFT JOIN record_vector v ON v.seq = f.seq" if vector is not None else ""
+    return fetch_all(
+        connection,
+        f"SELECT f.seq, unixepoch(f.observed_at), f.confidence, {cosine} FROM fact_current f {join} "
+        "WHERE f.workspace IN (?1, 0) AND (f.kind <> 'instruction-from-user' OR f.reported = 1) "
+        "AND (f.expires_at IS NULL OR f.expires_at > ?2)",
+        (workspace, now) if vector is None else (workspace, now, vector),
+    )
+
+
+def out_of_scope(connection: apsw.Connection, scope: Tags) -> set[int]:
+    """Return the seqs of records whose scope does not agree with ``scope``."""
+    names = json.dumps(sorted({n for n, _ in scope}))
     rows = fetch_all(
         connection,
-        "SELECT t.seq, t.name, t.value FROM tag t JOIN fact_current f USING(seq) WHERE f.workspace IN (?, 0)",
-        (workspace,),
+        "SELECT seq, name, value FROM tag WHERE name IN (SELECT value FROM json_each(?)) "
+        "AND seq IN (SELECT seq FROM fact)",
+        (names,),
     )
-    found: dict[int, list[tuple[str, str]]] = {}
+    tags: dict[int, list[tuple[str, str]]] = {}
     for seq, name, value in rows:
-        found.setdefault(seq, []).append((str(name), str(value)))
-    return {seq: tuple(tags) for seq, tags in found.items()}
+        tags.setdefault(seq, []).append((name, value))
+    return {seq for seq, found in tags.items() if not scope_agrees(tuple(found), scope)}
 
 
 def similar(

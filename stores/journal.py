@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 import apsw
@@ -154,16 +154,24 @@ def head(connection: apsw.Connection) -> tuple[int, bytes]:
 
 def record_digest(connection: apsw.Connection, seq: int, kind: str) -> bytes:
     """SHA-256 over the canonical JSON of a record's row, its child rows and the hashes of its words."""
+    return _digests(connection, [seq], kind)[seq]
+
+
+def _digests(connection: apsw.Connection, seqs: Sequence[int], kind: str) -> dict[int, bytes]:
+    """Return the digests of records of one kind, re-derived with one query a table."""
     table, children = TABLES[kind]
-    parts: list[object] = [kind, _rows(connection, f"SELECT * FROM {table} WHERE seq = ?", seq)]
-    for child, key in children:
-        rows = _rows(connection, f"SELECT * FROM {child} WHERE {key} = ?", seq)
-        parts.append([child, sorted(rows, key=json.dumps)])
-    parts.append(
-        _rows(connection, "SELECT field, digest FROM content WHERE seq = ? ORDER BY field", seq)
-    )
-    text = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).digest()
+    wanted = json.dumps(list(seqs))
+    rows = _grouped(connection, table, "seq", wanted)
+    below = [(child, _grouped(connection, child, key, wanted)) for child, key in children]
+    words = _grouped(connection, "content", "seq", wanted)
+    found = {}
+    for seq in seqs:
+        parts: list[object] = [kind, rows.get(seq, [])]
+        parts += [[child, sorted(of.get(seq, []), key=json.dumps)] for child, of in below]
+        parts.append([row[1:] for row in sorted(words.get(seq, []), key=lambda row: str(row[1]))])
+        text = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+        found[seq] = hashlib.sha256(text.encode()).digest()
+    return found
 
 
 def chain_hash(previous: bytes, link: Iterable[object], digest: bytes) -> bytes:
@@ -174,15 +182,37 @@ def chain_hash(previous: bytes, link: Iterable[object], digest: bytes) -> bytes:
 
 def verify_record(connection: apsw.Connection, seq: int) -> None:
     """Raise DatabaseDamaged unless the record's rows and words are what its journal row sealed."""
-    try:
-        row = fetch_one(connection, "SELECT kind, digest FROM journal WHERE seq = ?", (seq,))
-        holds = row is not None and _record_holds(connection, seq, row[0], row[1])
-    except _DAMAGE:
-        holds = False
-    if not holds:
+    if seq not in intact_records(connection, [seq]):
         raise DatabaseDamaged(
             f"record {seq} is not what was written. It is not served; run: keepthread verify"
         )
+
+
+def intact_records(connection: apsw.Connection, seqs: Sequence[int]) -> set[int]:
+    """Return those of ``seqs`` whose rows and words are what their journal rows sealed.
+
+    A few queries however many records: this runs on all that a window shows.
+    """
+    try:
+        sealed = fetch_all(
+            connection,
+            "SELECT seq, kind, digest FROM journal WHERE seq IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(seqs)),),
+        )
+        by_kind: dict[str, dict[int, bytes]] = {}
+        for seq, kind, digest in sealed:
+            by_kind.setdefault(kind, {})[seq] = digest
+        return {
+            seq
+            for kind, records in by_kind.items()
+            if kind in TABLES
+            for seq in _intact_of_kind(connection, kind, records)
+        }
+    except _DAMAGE:
+        # One row that cannot even be read must not hide the others.
+        if len(seqs) == 1:
+            return set()
+        return {s for seq in seqs for s in intact_records(connection, [seq])}
 
 
 def verify_chain(connection: apsw.Connection) -> Iterator[tuple[int, str]]:
@@ -208,34 +238,55 @@ def verify_chain(connection: apsw.Connection) -> Iterator[tuple[int, str]]:
 
 
 def _record_holds(connection: apsw.Connection, seq: int, kind: str, digest: bytes) -> bool:
-    if record_digest(connection, seq, kind) != digest:
-        return False
-    tags = "[]"
+    return seq in _intact_of_kind(connection, kind, {seq: digest})
+
+
+def _intact_of_kind(
+    connection: apsw.Connection, kind: str, sealed: Mapping[int, bytes]
+) -> set[int]:
+    wanted = json.dumps(list(sealed))
+    derived = _digests(connection, list(sealed), kind)
+    intact = {seq for seq, digest in sealed.items() if derived[seq] == digest}
+    tags = dict.fromkeys(sealed, "[]")
     words = fetch_all(
         connection,
-        "SELECT c.field, c.digest, b.salt, b.text FROM content c LEFT JOIN body b USING(seq, field) "
-        "WHERE c.seq = ?",
-        (seq,),
+        "SELECT c.seq, c.field, c.digest, b.salt, b.text FROM content c LEFT JOIN body b USING(seq, field) "
+        "WHERE c.seq IN (SELECT value FROM json_each(?))",
+        (wanted,),
     )
-    for field, expected, salt, text in words:
+    for seq, field, expected, salt, text in words:
         if text is None:
             if not _is_erased(connection, seq):
-                return False
+                intact.discard(seq)
         elif not hmac.compare_digest(_salted(salt, text), expected):
-            return False
+            intact.discard(seq)
         elif field == TAGS:
-            tags = text
-    found = fetch_all(connection, "SELECT name, value FROM tag WHERE seq = ?", (seq,))
-    return bool(sorted(map(list, found)) == json.loads(tags))
+            tags[seq] = text
+    indexed = _grouped(connection, "tag", "seq", wanted)
+    return {
+        seq
+        for seq in intact
+        if sorted(r[1:] for r in indexed.get(seq, [])) == json.loads(tags[seq])
+    }
 
 
 def _is_erased(connection: apsw.Connection, seq: int) -> bool:
     return fetch_one(connection, "SELECT 1 FROM erasure WHERE target = ?", (seq,)) is not None
 
 
-def _rows(connection: apsw.Connection, sql: str, seq: int) -> list[list[object]]:
-    rows = fetch_all(connection, sql, (seq,))
-    return [[v.hex() if isinstance(v, bytes) else v for v in row] for row in rows]
+def _grouped(
+    connection: apsw.Connection, table: str, key: str, seqs_json: str
+) -> dict[int, list[list[object]]]:
+    """Return the rows of ``table`` by record, bytes as hex so that they are JSON."""
+    rows = fetch_all(
+        connection,
+        f"SELECT {key}, * FROM {table} WHERE {key} IN (SELECT value FROM json_each(?))",
+        (seqs_json,),
+    )
+    found: dict[int, list[list[object]]] = {}
+    for seq, *row in rows:
+        found.setdefault(seq, []).append([v.hex() if isinstance(v, bytes) else v for v in row])
+    return found
 
 
 def _author_columns(author: Author) -> tuple[object, ...]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from keepthread.stores.clock import seconds
 from keepthread.stores.records import Entry, Fact, scope_agrees
 from keepthread.validators.confidence import strength
+from keepthread.validators.duplicates import is_duplicate
 from keepthread.validators.judges.local import Judgement, Statement
 from keepthread.validators.verdict import Refusal, Write
 from keepthread.validators.view import View
@@ -53,13 +54,13 @@ def resolve_contradiction(judge: Judge) -> Callable[[Write, View], Refusal | Wri
             if fact.seq in known or not scope_agrees(write.scope, fact.scope):
                 continue
             verdict = judge(Statement(fact.text, fact.subject, fact.kind), new, cosine)
-            if (
-                verdict.label == "duplicate"
-                and _mergeable(write, fact)
-                and write.duplicate_of is None
-            ):
-                write = write._replace(duplicate_of=fact.seq)
-            elif verdict.label == "contradiction" and not write.both_hold:
+            if write.duplicate_of is None and _mergeable(write, fact):
+                # The near-duplicate rule decides, not the judge's label: a paraphrase with less or
+                # other detail would attach its evidence to words it does not contain.
+                if is_duplicate(fact.text, write.text, cosine):
+                    write = write._replace(duplicate_of=fact.seq)
+                    continue
+            if verdict.label == "contradiction" and not write.both_hold:
                 conflicts.append(Conflict(fact, verdict.sure, verdict.why))
         write = write._replace(judged=frozenset(judged))
         for conflict in conflicts:

@@ -19,7 +19,7 @@ from keepthread.server.context.layout import (
     budgets,
 )
 from keepthread.server.context.moment import Moment, read_moment
-from keepthread.server.context.packing import Count, Section, pack
+from keepthread.server.context.packing import Count, Item, Section, pack
 from keepthread.server.context.ranking import Weights
 from keepthread.server.context.sections import (
     decision_items,
@@ -29,7 +29,7 @@ from keepthread.server.context.sections import (
 )
 from keepthread.server.context.staleness import FileWatch
 from keepthread.server.context.tail import tail_items
-from keepthread.stores.archive import count_entries, last_capture
+from keepthread.stores.archive import has_entries, last_capture
 from keepthread.stores.journal import head
 from keepthread.stores.records import Author, PlanItem
 from keepthread.stores.served import Served
@@ -49,6 +49,10 @@ MORE = {
     "facts": "memory://facts, or read_record with an id",
     "tail": "search_archive, or read_record with an id",
 }
+
+
+_FACT_TOKENS_MIN = 16  # no fact's line is shorter
+_FACTS_MIN = 60
 
 
 class WindowTooSmall(Exception):
@@ -107,10 +111,11 @@ def assemble(
     heads = {name: header(name.upper(), mark, NOTES[name]) for name in NOTES}
     if request.stage not in STAGES:
         raise WindowTooSmall(f"stage {request.stage!r} is unknown; one of: {', '.join(STAGES)}")
-    needed = pinned_need(moment, heads["pinned"], count)
+    pinned = pinned_items(moment)
+    needed = pinned_need(pinned, heads["pinned"], count)
     _check_size(request.max_tokens, frame + needed + REST_TOKENS_MIN)
     given = budgets(request.stage, request.max_tokens, frame, needed)
-    sections = _sections(moment, heads, given, count)
+    sections = _sections(moment, pinned, heads, given, count)
     text = opening + "".join(s.text for s in sections) + OUTRO
     shown = tuple(
         Served(s.name, i.ref, i.score, count(i.text)) for s in sections for i in s.shown if i.ref
@@ -118,9 +123,9 @@ def assemble(
     return Window(text, sections, count(text), head(connection)[0], shown)
 
 
-def pinned_need(moment: Moment, head_line: str, count: Count) -> int:
+def pinned_need(items: Sequence[Item], head_line: str, count: Count) -> int:
     """Return the tokens pinned needs for goal and constraints, header and receipt included."""
-    required = [i for i in pinned_items(moment) if i.required]
+    required = [i for i in items if i.required]
     return pack("pinned", head_line, required, MORE["pinned"], 1 << 30, count).size + count(
         "-- 100 shown, 100 left out: memory://facts\n"
     )
@@ -141,7 +146,7 @@ def explain_window(window: Window) -> str:
 def capture_lines(moment: Moment) -> list[str]:
     """Say when nothing is captured while facts are recorded, and what an empty memory needs first."""
     window = moment.author.window
-    if count_entries(moment.connection, moment.workspace) == 0:
+    if not has_entries(moment.connection, moment.workspace):
         return [
             "This memory is empty. Tool calls are captured by your client's hooks (keepthread hook), "
             "or by capture_file.",
@@ -160,12 +165,15 @@ def capture_lines(moment: Moment) -> list[str]:
 
 
 def _sections(
-    moment: Moment, heads: dict[str, str], given: Budgets, count: Count
+    moment: Moment,
+    pinned_lines: Sequence[Item],
+    heads: dict[str, str],
+    given: Budgets,
+    count: Count,
 ) -> tuple[Section, ...]:
-    pinned = pack(
-        "pinned", heads["pinned"], pinned_items(moment), MORE["pinned"], given.pinned, count
-    )
-    facts, unread = fact_items(moment, frozenset(i.ref for i in pinned.shown))
+    pinned = pack("pinned", heads["pinned"], pinned_lines, MORE["pinned"], given.pinned, count)
+    most = max(_FACTS_MIN, given.facts // _FACT_TOKENS_MIN)
+    facts, unread = fact_items(moment, frozenset(i.ref for i in pinned.shown), most)
     return (
         pinned,
         pack("plan", heads["plan"], plan_section_items(moment), MORE["plan"], given.plan, count),

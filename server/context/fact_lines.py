@@ -4,29 +4,20 @@ Superseded, retracted and expired facts are never here. A fact whose file change
 shown in the re-verify block, marked STALE.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from keepthread.server.context.frame import quote
 from keepthread.server.context.moment import Moment
 from keepthread.server.context.packing import Item
-from keepthread.server.context.ranking import Score, rank, relevance
-from keepthread.server.context.sections import instructions, scope_text
+from keepthread.server.context.ranking import Score, rank_facts
+from keepthread.server.context.sections import scope_text
 from keepthread.server.context.staleness import last_seen
 from keepthread.stores.archive import entries
 from keepthread.stores.clock import seconds, stamp
-from keepthread.stores.errors import DatabaseDamaged
-from keepthread.stores.facts import (
-    Candidate,
-    Standing,
-    candidates,
-    load_facts,
-    scopes,
-    standing,
-    weakened,
-)
-from keepthread.stores.journal import verify_record
-from keepthread.stores.records import Entry, Fact, scope_agrees
+from keepthread.stores.facts import Standing, load_facts, standing, weakened
+from keepthread.stores.journal import intact_records
+from keepthread.stores.records import Entry, Fact
 from keepthread.stores.tasks import get_task
 from keepthread.validators.confidence import served_confidence
 
@@ -48,77 +39,51 @@ class _Reading(NamedTuple):
     cited: dict[int, Entry]
 
 
-def fact_items(moment: Moment, pinned: frozenset[int]) -> tuple[list[Item], int]:
+def fact_items(
+    moment: Moment, pinned: frozenset[int], most: int = LOADED_MAX
+) -> tuple[list[Item], int]:
     """Return the section's lines in block order, best rank first in each block, and how many were not read.
 
     ``pinned`` are the instructions that pinned already shows; those it had no room for come first.
+    At most ``most`` facts are read in full.
     """
-    ranked, scores = _ranked(moment)
-    shown = ranked[:LOADED_MAX]
-    reading = _read(moment, shown, scores)
+    reading, total = _read(moment, most)
     items = [
         Item(f"- instruction {f.id}, from the user, no room in pinned: {quote(f.text)}\n", f.seq)
-        for f in instructions(moment)
+        for f in moment.instructions
         if f.seq not in pinned
     ]
     for block in BLOCKS:
         lines = [
-            Item(
-                _line(moment, reading, fact),
-                fact.seq,
-                reading.scores[fact.seq].total,
-                parts=reading.scores[fact.seq].parts(),
-            )
-            for c in shown
-            if (fact := reading.facts.get(c.seq)) is not None
+            Item(_line(moment, reading, fact), fact.seq, score.total, parts=score.parts())
+            for seq, score in reading.scores.items()
+            if (fact := reading.facts.get(seq)) is not None
             and not _expired(moment, fact)
             and _block(moment, reading, fact) == block
         ]
         if lines:
             items.append(lines[0]._replace(text=f"{block}:\n{lines[0].text}"))
             items.extend(lines[1:])
-    return items, len(ranked) - len(shown)
+    return items, total - len(reading.scores)
 
 
-def _ranked(moment: Moment) -> tuple[list[Candidate], dict[int, Score]]:
-    """Current facts in scope, best first: the scope rule comes before any similarity."""
-    tags = scopes(moment.connection, moment.workspace)
-    scope = moment.focus.scope if moment.focus else ()
-    now = stamp(moment.now)
-    here = [
-        c
-        for c in candidates(moment.connection, moment.workspace)
-        if (c.kind != "instruction-from-user" or c.reported)
-        and (not c.expires_at or c.expires_at > now)
-        and (not scope or scope_agrees(tags.get(c.seq, ()), scope))
-    ]
-    focus = moment.focus.item if moment.focus else moment.author.task
-    related = relevance(moment.connection, moment.workspace, moment.query(), focus)
-    scores = rank(here, related, moment.weights)
-    return sorted(here, key=lambda c: (-scores[c.seq].total, -c.seq)), scores
-
-
-def _read(moment: Moment, shown: Sequence[Candidate], scores: dict[int, Score]) -> _Reading:
+def _read(moment: Moment, most: int) -> tuple[_Reading, int]:
+    """Read the best facts in scope; a record that differs from its digest is never served."""
     connection = moment.connection
-    seqs = [c.seq for c in shown]
-    facts = {s: f for s, f in load_facts(connection, seqs).items() if _intact(moment, s)}
-    cited = entries(connection, list({c.entry for f in facts.values() for c in f.citations}))
-    return _Reading(
-        facts,
-        scores,
-        weakened(connection, moment.workspace, list(moment.stale)),
-        standing(connection, seqs),
-        cited,
+    scores, total = rank_facts(
+        connection,
+        moment.workspace,
+        moment.focus.scope if moment.focus else (),
+        moment.query(),
+        moment.focus.item if moment.focus else moment.author.task,
+        moment.weights,
+        stamp(moment.now),
+        most,
     )
-
-
-def _intact(moment: Moment, seq: int) -> bool:
-    """A record that differs from its digest is never served; ``verify`` and ``status`` report it."""
-    try:
-        verify_record(moment.connection, seq)
-    except DatabaseDamaged:
-        return False
-    return True
+    facts = load_facts(connection, intact_records(connection, list(scores)))
+    cited = entries(connection, list({c.entry for f in facts.values() for c in f.citations}))
+    weak = weakened(connection, moment.workspace, list(moment.stale))
+    return _Reading(facts, scores, weak, standing(connection, scores), cited), total
 
 
 def _expired(moment: Moment, fact: Fact) -> bool:

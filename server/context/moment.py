@@ -7,9 +7,18 @@ import apsw
 
 from keepthread.server.context.ranking import Weights
 from keepthread.server.context.staleness import Changed, FileWatch, find_stale
+from keepthread.stores.facts import load_facts, standing_instructions
 from keepthread.stores.ledger import plan_items
 from keepthread.stores.questions import open_questions
-from keepthread.stores.records import Author, PlanItem, Question, Task
+from keepthread.stores.records import (
+    Author,
+    Fact,
+    PlanItem,
+    Question,
+    Tags,
+    Task,
+    scope_agrees,
+)
 from keepthread.stores.tasks import get_task, newest_task
 
 FINISHED = ("done", "skipped")
@@ -28,6 +37,7 @@ class Moment(NamedTuple):
     plan: tuple[PlanItem, ...]
     questions: tuple[Question, ...]
     focus: PlanItem | None
+    instructions: tuple[Fact, ...]  # the user's own, that apply here, oldest first
     stale: Mapping[int, Changed]  # current facts whose file changed
     explain: bool = False
 
@@ -60,6 +70,7 @@ def read_moment(
     items = tuple(plan_items(connection, author.workspace, author.task))
     questions = tuple(open_questions(connection, author.workspace))
     files = watch(tree)
+    focus = item or pick_focus(items, questions)
     return Moment(
         connection=connection,
         author=author,
@@ -72,10 +83,17 @@ def read_moment(
         else None,
         plan=items,
         questions=questions,
-        focus=item or pick_focus(items, questions),
+        focus=focus,
+        instructions=_instructions(connection, author.workspace, focus.scope if focus else ()),
         stale=find_stale(connection, author.workspace, files),
         explain=explain,
     )
+
+
+def _instructions(connection: apsw.Connection, workspace: int, scope: Tags) -> tuple[Fact, ...]:
+    seqs = standing_instructions(connection, workspace)
+    found = load_facts(connection, seqs)
+    return tuple(found[s] for s in seqs if scope_agrees(found[s].scope, scope))
 
 
 def pick_focus(items: Sequence[PlanItem], questions: Sequence[Question]) -> PlanItem | None:

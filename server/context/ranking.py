@@ -5,18 +5,19 @@ focus's words, each in 0..1. Recency halves every seven days, counted from the n
 scope, so that the same database gives the same order on any day.
 """
 
+import heapq
 import math
-from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import apsw
 
-from keepthread.stores.clock import seconds
-from keepthread.stores.facts import Candidate
+from keepthread.stores.facts import candidates, out_of_scope
 from keepthread.stores.fulltext import match_any
 from keepthread.stores.query import fetch_all, fetch_one
+from keepthread.stores.records import Tags
 
 HALF_LIFE_DAYS = 7.0
+LEXICAL_MAX = 0.8  # words in common alone never make a fact fully relevant
 COSINE_FLOOR = 0.25
 """Unrelated pairs of texts never exceeded .217 in measurement; below the floor nothing is relevant."""
 
@@ -45,56 +46,51 @@ class Score(NamedTuple):
         )
 
 
-def relevance(
-    connection: apsw.Connection, workspace: int, query: str, focus: int | None
-) -> dict[int, float]:
-    """Return relevance by fact seq, 0..1, for the words of the focus and its stored vector.
+def rank_facts(
+    connection: apsw.Connection,
+    workspace: int,
+    scope: Tags,
+    query: str,
+    focus: int | None,
+    weights: Weights,
+    now: str,
+    limit: int,
+) -> tuple[dict[int, Score], int]:
+    """Return the best facts with their scores, best first, and how many there are in scope.
 
-    Facts left out have none.
+    The scope rule comes before any similarity. ``query`` and the stored vector of the record
+    ``focus`` are what relevance is measured against.
     """
-    found: dict[int, float] = {}
-    if focus is not None:
-        vector = fetch_one(connection, "SELECT vec FROM record_vector WHERE seq = ?", (focus,))
-        if vector is not None:
-            rows = fetch_all(
-                connection,
-                "SELECT v.seq, 1.0 - vec_distance_cosine(v.vec, ?) FROM fact_current f CROSS JOIN record_vector v "
-                "USING(seq) WHERE f.workspace IN (?, 0)",
-                (vector[0], workspace),
-            )
-            for seq, cosine in rows:
-                if cosine is not None and cosine > COSINE_FLOOR:
-                    found[seq] = (cosine - COSINE_FLOOR) / (1 - COSINE_FLOOR)
-    match = match_any(query)
-    if match:
-        rows = fetch_all(
-            connection,
-            "SELECT rowid, -bm25(record_fts, 1.0, 2.0, 0.5) FROM record_fts WHERE record_fts MATCH ? "
-            "AND +rowid IN (SELECT seq FROM fact_current WHERE workspace IN (?, 0)) ORDER BY 2 DESC LIMIT 500",
-            (match, workspace),
-        )
-        best = max((r[1] for r in rows), default=0.0)
-        for seq, bm25 in rows:
-            lexical = 0.8 * bm25 / best if best > 0 else 0.0
-            found[seq] = max(found.get(seq, 0.0), lexical)
-    return found
-
-
-def rank(
-    facts: Sequence[Candidate], related: Mapping[int, float], weights: Weights
-) -> dict[int, Score]:
-    """Return the score of each candidate."""
-    times = {f.seq: seconds(f.observed_at) for f in facts}
-    newest = max(times.values(), default=0.0)
-    scores = {}
-    for fact in facts:
-        age_days = max(0.0, newest - times[fact.seq]) / 86_400
-        recency = math.pow(0.5, age_days / HALF_LIFE_DAYS)
-        near = related.get(fact.seq, 0.0)
+    row = fetch_one(connection, "SELECT vec FROM record_vector WHERE seq = ?", (focus,))
+    rows = candidates(connection, workspace, now, row[0] if row is not None else None)
+    if scope:
+        foreign = out_of_scope(connection, scope)
+        rows = [r for r in rows if r[0] not in foreign]
+    lexical = _lexical(connection, query)
+    newest = max((r[1] for r in rows), default=0)
+    scores: list[tuple[float, int, Score]] = []
+    for seq, observed, confidence, cosine in rows:
+        near = max(0.0, (cosine or 0.0) - COSINE_FLOOR) / (1 - COSINE_FLOOR)
+        near = max(near, lexical.get(seq, 0.0))
+        recency = math.pow(0.5, (newest - observed) / (HALF_LIFE_DAYS * 86_400))
         total = (
-            weights.relevance * near
-            + weights.recency * recency
-            + weights.confidence * fact.confidence
+            weights.relevance * near + weights.recency * recency + weights.confidence * confidence
         )
-        scores[fact.seq] = Score(round(total, 6), near, recency, fact.confidence)
-    return scores
+        scores.append((round(total, 6), seq, Score(total, near, recency, confidence)))
+    best = heapq.nlargest(limit, scores, key=lambda s: s[:2])
+    return {seq: score for _, seq, score in best}, len(rows)
+
+
+def _lexical(connection: apsw.Connection, query: str) -> dict[int, float]:
+    """Return BM25 of the query's words by fact, as a share of the best, at most LEXICAL_MAX."""
+    match = match_any(query)
+    if not match:
+        return {}
+    rows = fetch_all(
+        connection,
+        "SELECT rowid, -bm25(record_fts, 1.0, 2.0, 0.5) FROM record_fts WHERE record_fts MATCH ? "
+        "ORDER BY 2 DESC LIMIT 1000",
+        (match,),
+    )
+    best = max((r[1] for r in rows), default=0.0)
+    return {seq: LEXICAL_MAX * bm25 / best for seq, bm25 in rows} if best > 0 else {}

@@ -7,8 +7,8 @@ from keepthread.server.context.moment import FINISHED, Moment, ready_items
 from keepthread.server.context.packing import Item
 from keepthread.stores.archive import entries
 from keepthread.stores.decisions import active_decisions
-from keepthread.stores.facts import candidates, load_facts, standing, weakened
-from keepthread.stores.records import Decision, Fact, PlanItem, Question, Tags, scope_agrees
+from keepthread.stores.facts import load_facts, standing, weakened
+from keepthread.stores.records import Decision, PlanItem, Question, Tags, scope_agrees
 
 DONE_SHOWN = 5
 
@@ -30,7 +30,7 @@ def pinned_items(moment: Moment) -> list[Item]:
         items.append(
             Item(f"- no goal now; last goal {goal.id}, done: {quote(goal.goal)}\n", goal.task)
         )
-    facts = instructions(moment)
+    facts = moment.instructions
     sources = entries(moment.connection, [c.entry for f in facts for c in f.citations[:1]])
     broken = standing(moment.connection, [f.seq for f in facts])
     for fact in facts:
@@ -50,18 +50,6 @@ def goal_items(task_id: str, goal: str, constraints: Sequence[str], ref: int) ->
     """Return the lines that pinned must always show whole."""
     first = Item(f"- goal {task_id}: {quote(goal)}\n", ref, required=True)
     return [first, *(Item(f"- constraint: {quote(c)}\n", ref, required=True) for c in constraints)]
-
-
-def instructions(moment: Moment) -> list[Fact]:
-    """Return the user's own current instructions that apply here, oldest first."""
-    light = [
-        c
-        for c in candidates(moment.connection, moment.workspace)
-        if c.kind == "instruction-from-user" and not c.reported
-    ]
-    found = load_facts(moment.connection, [c.seq for c in light])
-    scope = moment.focus.scope if moment.focus else ()
-    return [found[c.seq] for c in light if scope_agrees(found[c.seq].scope, scope)]
 
 
 def plan_section_items(moment: Moment) -> list[Item]:

@@ -55,9 +55,7 @@ class FileWatch:
         return self._hashes[key]
 
 
-def find_stale(
-    connection: apsw.Connection, workspace: int, watch: FileWatch
-) -> dict[int, Changed]:
+def find_stale(connection: apsw.Connection, workspace: int, watch: FileWatch) -> dict[int, Changed]:
     """Return the current facts that rest on a changed file, with the first change found."""
     found: dict[int, Changed] = {}
     for fact, sources in file_sources(connection, workspace).items():

@@ -4,7 +4,7 @@ from keepthread.server.context.moment import Moment
 from keepthread.server.context.packing import Item
 from keepthread.server.handoff.note import handoff_items
 from keepthread.server.handoff.steps import step_line
-from keepthread.stores.archive import older_calls, recent
+from keepthread.stores.archive import OLDER_CALLS_MAX, older_calls, recent
 from keepthread.stores.records import Entry
 
 STEPS_SHOWN = 8
@@ -41,7 +41,8 @@ def _older_steps(moment: Moment, shown: list[Entry]) -> Item | None:
     named = ", ".join(f"{n} {tool}" for tool, n, _ in rows[:_TOOLS_SHOWN])
     safe = named if named.isascii() and named.isprintable() else "several tools"
     calls, failed = sum(n for _, n, _ in rows), sum(f for _, _, f in rows)
+    more = "at least " if calls == OLDER_CALLS_MAX else ""
     return Item(
-        f"- before these: {calls} calls ({safe}), {failed} failed; search_archive finds them\n",
+        f"- before these: {more}{calls} calls ({safe}), {failed} failed; search_archive finds them\n",
         priority=1,
     )

@@ -94,6 +94,7 @@ CREATE TABLE fact(
   observed_at TEXT NOT NULL, expires_at TEXT,
   confidence REAL NOT NULL CHECK(confidence BETWEEN 0 AND 1),
   CHECK(reported = 0 OR (kind = 'instruction-from-user' AND confidence <= 0.3))) STRICT;
+CREATE INDEX fact_kind ON fact(kind, seq);
 CREATE TABLE citation(
   owner INTEGER NOT NULL, position INTEGER NOT NULL, entry INTEGER NOT NULL REFERENCES entry(seq),
   start INTEGER NOT NULL, stop INTEGER NOT NULL CHECK(stop >= start), PRIMARY KEY(owner, position)) STRICT, WITHOUT ROWID;
