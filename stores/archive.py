@@ -235,7 +235,8 @@ def last_capture(connection: apsw.Connection, workspace: int, window: int) -> st
     row = fetch_one(
         connection,
         "SELECT j.at FROM journal j CROSS JOIN entry e USING(seq) WHERE j.window = ? "
-        "AND j.kind IN ('call','msg','say','sys') AND e.workspace = ? AND e.channel IN ('hook','relay','user') ORDER BY j.seq DESC LIMIT 1",
+        "AND j.kind IN ('call','msg','say','sys') AND e.workspace = ? "
+        "AND e.channel IN ('hook','relay','user') ORDER BY j.seq DESC LIMIT 1",
         (window, workspace),
     )
     return row[0] if row else ""

@@ -25,7 +25,7 @@ def write_file(environ: dict[str, str], text: str) -> None:
 
 def test_without_a_file_the_defaults_hold(environ: dict[str, str]) -> None:
     found = read_settings(environ)
-    assert found == Settings(found.db)
+    assert found == Settings(found.db, config=user_config_file(environ))
     assert Path(found.db).is_absolute()
 
 
