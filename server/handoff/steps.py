@@ -8,6 +8,12 @@ from keepthread.stores.records import Entry
 COMMAND_CHARS_MAX = 1_500
 HEAD_CHARS, TAIL_CHARS = 160, 320
 
+_EDITOR_COMMANDS = frozenset(
+    "open goto scroll_up scroll_down create insert edit append str_replace_editor search_dir search_file "
+    "find_file submit".split()
+)
+"""Tools that some agents (SWE-agent and its kin) write like shell commands, their own name first."""
+
 _TELLING = ("command", "cmd", "script", "query", "pattern", "url", "prompt", "file_path", "path")
 
 
@@ -31,7 +37,7 @@ def command_of(entry: Entry) -> str:
     found = arguments(entry)
     for name in ("command", "cmd", "script"):
         value = found.get(name)
-        if isinstance(value, str) and not _is_editor(found):
+        if isinstance(value, str) and not _is_editor(entry.tool, value, found):
             return value
         if isinstance(value, list) and all(isinstance(v, str) for v in value):
             return " ".join(value)
@@ -67,9 +73,12 @@ def _argument(entry: Entry) -> str:
     return entry.args[:300]
 
 
-def _is_editor(found: dict[str, object]) -> bool:
-    """Editing tools name their verb in ``command`` beside a path: that is no shell command."""
-    return "path" in found or "file_path" in found
+def _is_editor(tool: str, command: str, found: dict[str, object]) -> bool:
+    """Editing tools name their verb in ``command`` beside a path, or begin it with their own name:
+    that is no shell command."""
+    if "path" in found or "file_path" in found:
+        return True
+    return tool in _EDITOR_COMMANDS and command.split(maxsplit=1)[:1] == [tool]
 
 
 def _tool(entry: Entry) -> str:
