@@ -56,7 +56,12 @@ class EmbeddingWorker:
             model = self._embedder.wait(0.2)
         if model is None:
             return
-        journal = Journal(self._path, open_database(self._path, "trusted", vectors=True), time.time)
+        try:
+            connection = open_database(self._path, "trusted", vectors=True)
+        except StoreError as error:
+            self.fault = str(error)
+            return
+        journal = Journal(self._path, connection, time.time)
         holder = f"{os.getpid()}-{time.time_ns()}"
         try:
             while not self._stop.is_set():

@@ -7,6 +7,7 @@ Synchronous and for one thread at a time: the server crosses threads once, in fr
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from keepthread.server.capture.append import append_call
@@ -24,9 +25,9 @@ from keepthread.server.places import Place
 from keepthread.server.settings import Settings
 from keepthread.stores.archive import entries, last_capture
 from keepthread.stores.clock import Clock
-from keepthread.stores.database import open_database
+from keepthread.stores.database import Role, open_database
 from keepthread.stores.embeddings import BackgroundEmbedder, Embedder
-from keepthread.stores.errors import StoreError
+from keepthread.stores.errors import ReadOnly, StorageFull, StoreError
 from keepthread.stores.journal import Journal
 from keepthread.stores.ledger import plan_items
 from keepthread.stores.questions import open_questions
@@ -35,7 +36,7 @@ from keepthread.stores.search import Filters, Hit, recent_passages, search_passa
 from keepthread.stores.served import log_served
 from keepthread.stores.tasks import newest_task
 from keepthread.stores.vectors import MODEL_MISMATCH, stored_model
-from keepthread.stores.workspaces import ensure_workspace, find_workspace
+from keepthread.stores.workspaces import USER_SCOPE, ensure_workspace, find_workspace
 from keepthread.validators.gate import Gate, GateSettings
 from keepthread.validators.gate_view import Caller
 from keepthread.validators.judges.local import Judgement, Statement, judge
@@ -68,10 +69,8 @@ class Memory:
         self.client = client or Client(session=f"python-{os.getpid()}-{time.time_ns()}")
         self.embedder = embedder or BackgroundEmbedder(settings.embedder)
         self.counter = counter or TokenCounter(settings.token_safety)
-        self.capture = Journal(
-            settings.db, open_database(settings.db, "trusted", vectors=True), clock
-        )
-        self._model = Journal(settings.db, open_database(settings.db, "model", vectors=True), clock)
+        self._unwritable = ""
+        self.capture, self._model = self._journal("trusted"), self._journal("model")
         self.reader = open_database(settings.db, "reader", vectors=True)
         self._watch: dict[str, FileWatch] = {}
         self.gate = Gate(
@@ -108,12 +107,30 @@ class Memory:
         captures = bool(last_capture(self.reader, author.workspace, author.window or 0))
         return Caller(author, tree, tool_use_id, captures)
 
+    def reading_caller(self, *, fresh_after: float = 0.0) -> Caller:
+        """Return ``caller()``; where nothing can be written, look on instead, and say so in every answer.
+
+        A full disk, a read-only mount, or a history in doubt must not cost what is there to read.
+        """
+        try:
+            found = self.caller(fresh_after=fresh_after)
+            self._unwritable = ""
+            return found
+        except StoreError as error:
+            self._unwritable = f"nothing can be recorded now ({error.code}): {error}"
+            return self.onlooker()
+
     def onlooker(self) -> Caller:
         """Return a caller without a window: for looking from outside, which opens none."""
         workspace = find_workspace(self.reader, self.place.workspace)
         if workspace is None:
-            with self.capture.transaction() as tx:
-                workspace = ensure_workspace(tx.connection, self.place.workspace)
+            try:
+                with self.capture.transaction() as tx:
+                    workspace = ensure_workspace(tx.connection, self.place.workspace)
+            except StoreError:
+                workspace = (
+                    USER_SCOPE  # unknown here and not to be made: the user's own records only
+                )
         task = newest_task(self.reader, workspace)
         author = Author(workspace, "user", task=task.task if task else None)
         return Caller(author, self.place.tree)
@@ -128,8 +145,9 @@ class Memory:
         caller: Caller | None = None,
     ) -> Window:
         """Assemble the window. Raises WindowTooSmall, or StoreError for an unknown item."""
-        caller = caller or self.caller(fresh_after=IDLE_SECONDS)
-        reconcile_at_opening(self.capture, caller.author, caller.tree)
+        caller = caller or self.reading_caller(fresh_after=IDLE_SECONDS)
+        with suppress(StoreError):  # a disk that is full by now must not cost the window
+            reconcile_at_opening(self.capture, caller.author, caller.tree)
         focus = None
         if item:
             named = self.gate.view(caller).item(item)
@@ -146,7 +164,9 @@ class Memory:
             key=self.capture.anchor.key,
             weights=self.settings.weights,
             watch=self.watch,
-            status=lambda moment: self.status_lines() if moment.author.window else (),
+            status=lambda moment: (
+                self.status_lines() if moment.author.window or self._unwritable else ()
+            ),
         )
         if caller.author.window is not None:
             self._log(caller.author.window, window)
@@ -202,14 +222,15 @@ class Memory:
 
     def status_lines(self) -> list[str]:
         """Say what does not work fully right now: the window and every search answer carry it."""
+        lines = [f"degraded: {self._unwritable}"] if self._unwritable else []
         if self.embedder.state == "loading":
-            return ["degraded: embedder loading, search and ranking use full text only"]
+            return [*lines, "degraded: embedder loading, search and ranking use full text only"]
         if self.embedder.state != "ready":
-            return [f"degraded: no embedder ({self.embedder.state}); full text only"]
+            return [*lines, f"degraded: no embedder ({self.embedder.state}); full text only"]
         stored, model = stored_model(self.reader), self.embedder.get()
         if stored is not None and model is not None and stored[1] != model.model_id:
-            return [f"degraded: vectors are of {stored[1]}; {MODEL_MISMATCH}"]
-        return []
+            return [*lines, f"degraded: vectors are of {stored[1]}; {MODEL_MISMATCH}"]
+        return lines
 
     def watch(self, tree: str) -> FileWatch:
         """Return the file watch of a work tree, kept so that a file state is hashed once."""
@@ -219,6 +240,18 @@ class Memory:
         """Close the connections; the last one checkpoints."""
         for connection in (self.reader, self._model.connection, self.capture.connection):
             connection.close()
+
+    def _journal(self, role: Role) -> Journal:
+        """Open a connection to write with, or, where nothing can be written, to be told so at each try."""
+        db = self.settings.db
+        try:
+            connection = open_database(db, role, vectors=True)
+        except (ReadOnly, StorageFull) as error:
+            if not os.path.exists(db):
+                raise
+            self._unwritable = f"nothing can be recorded now ({error.code}): {error}"
+            connection = open_database(db, "reader", vectors=True)
+        return Journal(db, connection, self.clock)
 
     def _log(self, seq: int, window: Window) -> None:
         try:

@@ -95,7 +95,7 @@ def _add_list(
 
 def list_text(memory: Memory, title: str, items: Callable[[Moment], Sequence[Item]]) -> str:
     """Return one store as framed lines, all of it."""
-    caller = memory.caller()
+    caller = memory.reading_caller()
     moment = read_moment(
         memory.reader,
         caller.author,

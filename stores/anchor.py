@@ -13,7 +13,7 @@ import os
 
 import apsw
 
-from keepthread.stores.errors import HistoryRolledBack
+from keepthread.stores.errors import HistoryRolledBack, explain_os_error
 
 _SIZE = 512  # one sector, so that the write is not torn
 
@@ -29,13 +29,17 @@ class Anchor:
 
     @property
     def key(self) -> bytes:
-        """The database's secret (32 bytes), made at first use. Also keys redaction marks."""
+        """The database's secret (32 bytes), made at first use. Also keys redaction marks.
+
+        Raises a StoreError where it can neither be read nor made.
+        """
         if not self._key:
             try:
+                if not os.path.exists(self._key_file):
+                    _make_key(self._key_file)
                 self._key = _read(self._key_file)
-            except FileNotFoundError:
-                _make_key(self._key_file)
-                self._key = _read(self._key_file)
+            except OSError as error:
+                raise explain_os_error(error, self._key_file) from error
         return self._key
 
     def check(self, connection: apsw.Connection, head: Head) -> None:
@@ -49,6 +53,8 @@ class Anchor:
                 f"the anchor file {self._file} is missing, so nobody can say whether history is "
                 "whole. If you moved or restored the database on purpose, run: keepthread verify --accept"
             ) from None
+        except OSError as error:
+            raise explain_os_error(error, self._file) from error
         if head in (old, new) or any(_passes(connection, head, seen) for seen in (old, new)):
             return
         raise HistoryRolledBack(

@@ -12,7 +12,14 @@ from typing import Literal
 
 import apsw
 
-from keepthread.stores.errors import DatabaseDamaged, ReadOnly, StorageFull, StoreError
+from keepthread.stores.errors import (
+    DatabaseDamaged,
+    ReadOnly,
+    StorageFull,
+    StoreError,
+    UnsafePlace,
+    explain_os_error,
+)
 from keepthread.stores.fulltext import identifier_parts, index_text
 from keepthread.stores.migrate import LATEST, apply_migrations, schema_version
 from keepthread.stores.writer_lock import writer_lock
@@ -73,6 +80,8 @@ def open_database(path: str, role: Role, *, vectors: bool = False) -> apsw.Conne
         return connection
     except apsw.Error as error:
         raise explain(error, path) from error
+    except OSError as error:
+        raise explain_os_error(error, path) from error
 
 
 def explain(error: apsw.Error, path: str = "") -> StoreError:
@@ -95,7 +104,26 @@ def explain(error: apsw.Error, path: str = "") -> StoreError:
 
 
 def _open_reader(path: str, vectors: bool) -> apsw.Connection:
-    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        return _open_query_only(path, vectors)
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        writable = all(os.access(p, os.W_OK) for p in (path, os.path.dirname(path)))
+        if writable or not os.path.exists(path):
+            raise
+    # Write-ahead logging needs a -shm file beside the database, which a read-only mount refuses. What
+    # nobody changes may be read without one, unless some of it still lies in the -wal.
+    if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
+        raise ReadOnly(
+            f"{path}-wal holds changes that cannot be read in a folder without write access. Copy the "
+            "database with its companions to a folder of your own, and point KEEPTHREAD_DB there."
+        )
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    return _open_query_only(f"file:{quoted}?immutable=1", vectors)
+
+
+def _open_query_only(name: str, vectors: bool) -> apsw.Connection:
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    connection = apsw.Connection(name, flags=flags)
     _configure(connection, vectors)
     connection.execute("PRAGMA query_only=ON")
     schema_version(connection)
@@ -123,13 +151,12 @@ def _configure(connection: apsw.Connection, vectors: bool) -> None:
 def _check_place(path: str) -> None:
     """Create the folder (0700); refuse a symbolic link and a folder that others can write to."""
     folder = os.path.dirname(path)
-    if not os.path.isdir(folder):
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
     if os.path.islink(path):
-        raise ReadOnly(f"{path} is a symbolic link; name the file itself.")
+        raise UnsafePlace(f"{path} is a symbolic link; name the file itself.")
     mode = os.stat(folder).st_mode
     if os.name == "posix" and mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-        raise ReadOnly(f"{folder} can be written by every user; run: chmod 700 {folder}")
+        raise UnsafePlace(f"{folder} can be written by every user; run: chmod 700 {folder}")
     if not os.path.exists(path):
         # Created here only to give it its rights before SQLite writes; 0600 also to -wal and -shm.
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))

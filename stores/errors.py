@@ -1,5 +1,7 @@
 """Errors a store raises. Each message says what is wrong and what to do."""
 
+import errno
+
 
 class StoreError(Exception):
     """Something about the database file; the whole message is meant for people and models."""
@@ -31,6 +33,12 @@ class ReadOnly(StoreError):
     code = "read_only"
 
 
+class UnsafePlace(StoreError):
+    """The file is a link, or others can write to its folder; it is not opened."""
+
+    code = "unsafe_place"
+
+
 class StorageFull(StoreError):
     """No space is left; what was acknowledged is kept."""
 
@@ -47,3 +55,18 @@ class StaleVersion(StoreError):
     """A plan item or task changed since the caller last saw it."""
 
     code = "stale_version"
+
+
+_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG)
+_READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
+
+
+def explain_os_error(error: OSError, path: str) -> StoreError:
+    """Turn a fault of a file beside the database at ``path`` into one that says what to do."""
+    if error.errno in _FULL:
+        return StorageFull(f"no space left for the database ({path}). Free some; nothing was lost.")
+    if error.errno in _READ_ONLY:
+        return ReadOnly(
+            f"the database ({path}) cannot be written: {error}. Check its folder's rights."
+        )
+    return StoreError(f"database error ({path}): {error}")

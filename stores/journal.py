@@ -20,7 +20,7 @@ import apsw
 from keepthread.stores.anchor import Anchor
 from keepthread.stores.clock import Clock, stamp
 from keepthread.stores.database import explain
-from keepthread.stores.errors import DatabaseDamaged
+from keepthread.stores.errors import DatabaseDamaged, explain_os_error
 from keepthread.stores.query import fetch_all, fetch_one, fetch_value
 from keepthread.stores.records import Author, Draft, Stamp
 from keepthread.stores.writer_lock import writer_lock
@@ -122,7 +122,7 @@ class Journal:
                 tx = Transaction(self.connection, self.clock(), before)
                 yield tx
                 if tx.seq != before[0]:
-                    self.anchor.write(before, (tx.seq, tx.hash))
+                    self._announce(before, (tx.seq, tx.hash))
                 self.connection.execute("COMMIT")
                 if tx.seq != before[0]:
                     self._settle((tx.seq, tx.hash))
@@ -135,6 +135,12 @@ class Journal:
             except BaseException:
                 self._roll_back()
                 raise
+
+    def _announce(self, before: tuple[int, bytes], after: tuple[int, bytes]) -> None:
+        try:
+            self.anchor.write(before, after)
+        except OSError as error:
+            raise explain_os_error(error, self.path) from error
 
     def _settle(self, after: tuple[int, bytes]) -> None:
         """Let the anchor forget the head before a commit that is through, so that losing just it shows."""

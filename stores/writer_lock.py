@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from keepthread.stores.errors import explain_os_error
+
 if sys.platform == "win32":
     import msvcrt
 
@@ -36,8 +38,14 @@ else:
 
 @contextmanager
 def writer_lock(path: str) -> Iterator[None]:
-    """Hold the lock file of the database at ``path``; the system frees it if the process dies."""
-    handle = os.open(path + ".lock", os.O_CREAT | os.O_RDWR, 0o600)
+    """Hold the lock file of the database at ``path``; the system frees it if the process dies.
+
+    Raises a StoreError where the file cannot be made.
+    """
+    try:
+        handle = os.open(path + ".lock", os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError as error:
+        raise explain_os_error(error, path) from error
     try:
         _lock(handle)
         try:

@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
+import apsw
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
@@ -15,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from keepthread.server.capture.files import FileRefused
 from keepthread.server.context.assembly import WindowTooSmall
+from keepthread.stores.database import explain
 from keepthread.stores.errors import StoreError
 from keepthread.validators.verdict import Outcome, Refused
 
@@ -139,6 +141,8 @@ def _known_error(error: BaseException) -> CallToolResult | None:
     while cause is not None:
         if isinstance(cause, Refused):
             return failure(cause.refusal.code, str(cause))
+        if isinstance(cause, apsw.Error):
+            cause = explain(cause)
         if isinstance(cause, StoreError):
             return failure(cause.code, f"error[{cause.code}]: {cause}")
         if isinstance(cause, FileRefused):
