@@ -69,8 +69,7 @@ def open_database(path: str, role: Role, *, vectors: bool = False) -> apsw.Conne
             return _open_reader(path, vectors)
         _check_place(path)
         connection = apsw.Connection(path)
-        _configure(connection, vectors)
-        if schema_version(connection) < LATEST:
+        if _configured_version(connection, vectors) < LATEST:
             with writer_lock(path):
                 connection.execute("PRAGMA journal_mode=WAL")
                 apply_migrations(connection)
@@ -101,6 +100,17 @@ def explain(error: apsw.Error, path: str = "") -> StoreError:
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return StoreError(f"another process holds the database{where}; call again.")
     return StoreError(f"database error{where}: {error}")
+
+
+def _configured_version(connection: apsw.Connection, vectors: bool) -> int:
+    try:
+        _configure(connection, vectors)
+        return schema_version(connection)
+    except BaseException:
+        # A plain close would move what lies in the -wal into a file that is not ours to change.
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        connection.close()
+        raise
 
 
 def _open_reader(path: str, vectors: bool) -> apsw.Connection:

@@ -9,7 +9,7 @@ import re
 
 import apsw
 
-from keepthread.stores.errors import DatabaseTooNew
+from keepthread.stores.errors import DatabaseDamaged, DatabaseTooNew
 
 MIGRATIONS = ("0001_initial.sql",)
 LATEST = len(MIGRATIONS)
@@ -20,8 +20,17 @@ _INSERT_ONLY = re.compile(r"^-- INSERT_ONLY (\S+): (.+)$", re.M)
 
 
 def schema_version(connection: apsw.Connection) -> int:
-    """Return the version of an open file; raise DatabaseTooNew when this code is older."""
+    """Return the version of an open file, 0 for an empty one.
+
+    Raises DatabaseTooNew when this code is older, DatabaseDamaged when the file is not ours.
+    """
     version = int(connection.execute("PRAGMA user_version").get)
+    sql = "SELECT count(*), total(name = 'journal_gapless') FROM sqlite_master"
+    objects, ours = connection.execute(sql).get
+    if objects and not ours:
+        raise DatabaseDamaged(
+            "the file is a database of another program; it was left as it is. Point KEEPTHREAD_DB at another file."
+        )
     if version > LATEST:
         raise DatabaseTooNew(
             f"the database has schema {version}, this Keepthread knows up to {LATEST}. "
