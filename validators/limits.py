@@ -8,24 +8,33 @@ from keepthread.validators.verdict import Refusal, Write
 from keepthread.validators.view import View
 
 TEXT_CHARS_MAX = 1_000
-OTHER_CHARS_MAX = {
+CHARS_MAX = {
+    "text": TEXT_CHARS_MAX,
+    "decision": 1_000,
+    "question": 1_000,
     "subject": 200,
     "expires_when": 200,
     "title": 200,
-    "question": 1_000,
-    "goal": 2_000,
 }
+"""By argument name; the others may have WORDS_CHARS_MAX."""
 WORDS_CHARS_MAX = 2_000
 LIST_MAX = 20
 TITLES_MAX = 100
+
+_NAMED = {
+    "decision": "decision", "plan": "title", "question": "question", "answer": "answer",
+    "retraction": "reason", "task": "goal", "handoff": "doing",
+}  # fmt: skip
+"""What the main text of a kind of write is called by the tool."""
 
 _TAG = re.compile(r"([a-z][a-z0-9_-]{0,31}):(\S(?:.{0,198}\S)?)")
 
 
 def check_length(write: Write, view: View) -> Refusal | None:
     """``too_long``: one fact is one conclusion, 1 to 1,000 characters; other words have limits too."""
-    for name, text in write.words().items():
-        limit = TEXT_CHARS_MAX if name == "text" else OTHER_CHARS_MAX.get(name, WORDS_CHARS_MAX)
+    for field, text in write.words().items():
+        name = _NAMED.get(write.kind, field) if field == "text" else field
+        limit = CHARS_MAX.get(name, WORDS_CHARS_MAX)
         if len(text) > limit:
             return Refusal(
                 "too_long",

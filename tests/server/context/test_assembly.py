@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from keepthread.server.capture.append import append_call, append_message
@@ -46,6 +46,14 @@ hostile = st.lists(
     max_size=60,
 ).map("".join)
 texts = st.lists(st.one_of(hostile, st.sampled_from(["x" * 900, "word " * 190])), max_size=12)
+
+
+QUICKLY = settings(
+    max_examples=30,
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # to shrink a store takes minutes
+    suppress_health_check=[HealthCheck.too_slow],
+)
 
 
 class Stores(NamedTuple):
@@ -167,7 +175,7 @@ def _check(window: Window, budgets: dict[str, int]) -> None:
         assert line.isprintable() or "\u00a0" in line or "\u3000" in line, line
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@QUICKLY
 @given(stores, st.sampled_from(list(STAGES)))
 def test_no_section_exceeds_its_budget_and_stored_text_begins_no_line(
     words: Stores, stage: str
@@ -178,7 +186,7 @@ def test_no_section_exceeds_its_budget_and_stored_text_begins_no_line(
         assert memory.context(stage=stage, caller=caller).text == window.text
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@QUICKLY
 @given(stores, st.integers(0, 200_000))
 def test_any_size_from_the_least_on_is_kept(words: Stores, more: int) -> None:
     with _opened(words) as (memory, caller):
