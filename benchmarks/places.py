@@ -26,6 +26,7 @@ class Bench:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("KEEPTHREAD_", "CLAUDE"))}
         self.environ = {
             **kept,
+            "KEEPTHREAD_CONFIG": str(self.folder / "no-such-file.toml"),
             "KEEPTHREAD_DB": str(self.database),
             "KEEPTHREAD_WORKSPACE": str(self.tree),
             "KEEPTHREAD_WRITES_PER_WINDOW": "0",

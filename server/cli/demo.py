@@ -35,7 +35,6 @@ from keepthread.server.cli.demo_project import (
 )
 from keepthread.server.context.layout import STAGES
 from keepthread.server.context.tokens import TokenCounter
-from keepthread.server.settings import Settings
 
 PROMPT = (
     "Totals must round half a cent up: 2.675 becomes 2.68. Give CI ten minutes as well. "
@@ -72,14 +71,13 @@ def demo_environ(environ: Mapping[str, str], folder: Path) -> dict[str, str]:
         for name, value in environ.items()
         if not name.startswith(("KEEPTHREAD_", "CLAUDE", "GIT_", "ANTHROPIC_"))
     }
-    defaults = {f"KEEPTHREAD_{k.upper()}": str(v) for k, v in Settings._field_defaults.items()}
     who = {"NAME": "demo", "EMAIL": "demo@example.invalid"}
     return {
         **kept,
-        **defaults,
         **{f"GIT_{role}_{k}": v for role in ("AUTHOR", "COMMITTER") for k, v in who.items()},
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
+        "KEEPTHREAD_CONFIG": str(folder / "no-such-file.toml"),
         "KEEPTHREAD_DB": str(folder / "memory.db"),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
@@ -264,6 +262,11 @@ class Demo:
         if first.count("\n- ") != window.count("\n- "):
             raise Fault("the window changed while the model was loading")
         self.say(window)
+        if "plan-1 [done, verified" not in window:
+            raise Fault("the plan was not held against version control")
+        self.say(
+            "\nIts plan was held against git at the start: plan-1 was claimed, now it is verified."
+        )
         counter, limits = TokenCounter(), STAGES["execute"]
         self.say("\nTokens of each section (o200k_base) and its budget:", "bold")
         for name, section in sections(window):
