@@ -1,10 +1,10 @@
 """The hook of a tool call, process and all, beside ``python -c "import apsw"``."""
 
-import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from resource import RUSAGE_CHILDREN, getrusage
 
 from benchmarks.measure import Figure, Times, compare
 from benchmarks.places import Bench
@@ -37,10 +37,7 @@ def run(rounds: int) -> Iterator[Figure]:
 
 def spawned(command: list[str], stdin: bytes, environ: dict[str, str]) -> Times:
     """Run a command to its end; return wall and CPU seconds."""
-    before, started = os.times(), time.perf_counter()
+    before, started = getrusage(RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(command, input=stdin, env=environ, check=True, capture_output=True)
-    wall, after = time.perf_counter() - started, os.times()
-    cpu = (after.children_user + after.children_system) - (
-        before.children_user + before.children_system
-    )
-    return wall, cpu
+    wall, after = time.perf_counter() - started, getrusage(RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -23,7 +23,9 @@ class Bench:
         self.database = self.folder / "memory.db"
         script = Path(sys.executable).with_name("keepthread")
         self.command = [str(script)] if script.exists() else [sys.executable, "-m", "keepthread"]
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("KEEPTHREAD_", "CLAUDE"))}
+        # Without bytecode every process would compile our modules anew, and the floor's none.
+        unwanted = ("KEEPTHREAD_", "CLAUDE", "PYTHONDONTWRITEBYTECODE")
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(unwanted)}
         self.environ = {
             **kept,
             "KEEPTHREAD_CONFIG": str(self.folder / "no-such-file.toml"),

@@ -79,7 +79,6 @@ def demo_environ(environ: Mapping[str, str], folder: Path) -> dict[str, str]:
         "GIT_CONFIG_NOSYSTEM": "1",
         "KEEPTHREAD_CONFIG": str(folder / "no-such-file.toml"),
         "KEEPTHREAD_DB": str(folder / "memory.db"),
-        "PYTHONDONTWRITEBYTECODE": "1",
     }
 
 

@@ -185,7 +185,12 @@ class Project:
         if words[0] == "python":
             words[0] = sys.executable
         return subprocess.run(
-            words, cwd=self.tree, env=self.environ, capture_output=True, text=True, check=False
+            words,
+            cwd=self.tree,
+            env={**self.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # keeps the work tree as it is
+            capture_output=True,
+            text=True,
+            check=False,
         )
 
     def _next_id(self) -> str:
