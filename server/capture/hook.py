@@ -10,7 +10,6 @@ import json
 import os
 import sys
 import time
-import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO, NamedTuple
 
@@ -106,6 +105,8 @@ def _read_payload(stream: BinaryIO) -> bytes:
 
 def report(path: str, error: Exception) -> None:
     """Say on stderr what went wrong, and keep it where ``status`` finds it."""
+    import traceback  # noqa: PLC0415  (with tokenize and textwrap a tenth of a hook's imports)
+
     line = f"keepthread hook: {type(error).__name__}: {error}"
     print(line, file=sys.stderr)
     detail = "" if isinstance(error, StoreError) else traceback.format_exc()
