@@ -13,6 +13,18 @@ _TEE = re.compile(r"""\btee\s+(?:-a\s+)?(?:'([^']+)'|"([^"]+)"|([^\s'"&|;<>()-][
 _SHELL = re.compile(r"[|;&<>`$(){}\n]")
 
 
+_OURS = re.compile(
+    r"""(?:^|[;&|({`\n])\s{0,20}(?:\w+=\S*\s+){0,5}"""
+    r"""(?:env\s+(?:\w+=\S*\s+){0,5})?(?:uvx\s+|python\S*\s+-m\s+)?"""
+    r"""(?:[\w./~-]{0,200}/)?keepthread(?=\s|$)"""
+)
+
+
+def runs_keepthread(command: str) -> bool:
+    """True when a shell command runs our own command line, however it is reached."""
+    return bool(_OURS.search(command))
+
+
 def file_read_by(command: str) -> str:
     """Return the one file a simple reading command (``cat``, ``sed -n``, ``head``, ``grep`` …) shows."""
     command = re.sub(r"^\s*cd\s+\S+\s*&&\s*", "", command, count=1).strip()

@@ -7,12 +7,13 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from keepthread.server.capture.commands import file_read_by, files_written_by
+from keepthread.server.capture.commands import file_read_by, files_written_by, runs_keepthread
 
 OUR_TOOLS = frozenset(
     "record_fact record_decision update_plan_item add_open_question search_archive get_context "
     "read_record capture_file start_task answer_question retract_fact hand_off".split()
 )
+OUR_RESOURCES = "memory://"
 WRITING_TOOLS = frozenset(("Write", "Edit", "MultiEdit", "NotebookEdit"))
 
 SHELL_TOOLS = frozenset(("Bash", "PowerShell"))
@@ -43,9 +44,17 @@ class Call(NamedTuple):
     rest_in: str = ""  # a file of the client that holds the whole output
 
 
-def is_own_call(tool: str) -> bool:
-    """True for a call to Keepthread itself, under whatever name the client gave the server."""
-    return tool.startswith("mcp__") and tool.rpartition("__")[2] in OUR_TOOLS
+def is_own_call(tool: str, args: Mapping[str, Any]) -> bool:
+    """True for a call that shows what Keepthread says: it would else become its own proof.
+
+    A tool of ours under whatever name the client gave the server, one of our resources read
+    through a tool of the client, our command line in a shell.
+    """
+    if tool.startswith("mcp__") and tool.rpartition("__")[2] in OUR_TOOLS:
+        return True
+    if "ResourceTool" in tool:
+        return _text(args.get("uri")).startswith(OUR_RESOURCES)
+    return runs_keepthread(_text(args.get("command", args.get("cmd"))))
 
 
 def claude_code_call(payload: Mapping[str, Any]) -> Call:
@@ -71,7 +80,7 @@ def claude_code_call(payload: Mapping[str, Any]) -> Call:
         is_error=failed,
         truncated=truncated,
         model_written=tool in MODEL_WRITTEN_TOOLS,
-        own=is_own_call(tool),
+        own=is_own_call(tool, args),
         path=path,
         wrote=() if failed else wrote,
         rest_in=rest_in,

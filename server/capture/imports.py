@@ -126,7 +126,7 @@ def _call(row: dict[str, Any], number: int) -> Call:
         args=json.dumps(args, ensure_ascii=False, separators=(",", ":")),
         output=_text(row.get("output")),
         is_error=bool(row.get("is_error")),
-        own=is_own_call(tool),
+        own=is_own_call(tool, args),
         path=path,
         wrote=() if row.get("is_error") else wrote,
     )
