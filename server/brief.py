@@ -42,7 +42,7 @@ def brief_window(connection: apsw.Connection, author: Author, now: float, key: b
         "pinned": [_in_brief(i) for i in pinned],
         "tail": _left_behind(moment),
         "plan": _to_do(moment),
-        "decisions": list(reversed(decision_items(moment))),
+        "decisions": decision_items(moment),
         "facts": _facts(moment, frozenset(i.ref for i in pinned)),
     }
     text = _OPENING + "".join(f"! {line}\n" for line in capture_lines(moment))

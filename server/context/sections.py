@@ -83,7 +83,10 @@ def plan_section_items(moment: Moment) -> list[Item]:
 
 
 def decision_items(moment: Moment) -> list[Item]:
-    """Active decisions whose scope agrees with the focus, oldest first (stable for prompt caches)."""
+    """Active decisions whose scope agrees with the focus, oldest first (stable for prompt caches).
+
+    Where not all fit, the newest are kept.
+    """
     scope = moment.focus.scope if moment.focus else ()
     found = [
         d
@@ -91,7 +94,7 @@ def decision_items(moment: Moment) -> list[Item]:
         if scope_agrees(d.scope, scope)
     ]
     weak = weakened(moment.connection, moment.workspace, list(moment.stale)) if found else set()
-    return [Item(decision_line(d, d.seq in weak), d.seq) for d in found]
+    return [Item(decision_line(d, d.seq in weak), d.seq, -d.seq) for d in reversed(found)]
 
 
 def decision_line(decision: Decision, weak: bool) -> str:
