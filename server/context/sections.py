@@ -94,7 +94,7 @@ def decision_items(moment: Moment) -> list[Item]:
         if scope_agrees(d.scope, scope)
     ]
     weak = weakened(moment.connection, moment.workspace, list(moment.stale)) if found else set()
-    return [Item(decision_line(d, d.seq in weak), d.seq, -d.seq) for d in reversed(found)]
+    return [Item(decision_line(d, d.seq in weak), d.seq, priority=-d.seq) for d in reversed(found)]
 
 
 def decision_line(decision: Decision, weak: bool) -> str:

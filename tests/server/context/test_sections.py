@@ -19,5 +19,6 @@ def test_decisions_are_shown_oldest_first_and_the_newest_are_kept(tmp_path: Path
     brief = World(tmp_path, session="s2").hook("SessionStart", source="startup")
     for window in (whole, brief):
         shown = [int(n) for n in re.findall(r"router_(\d+)", window)]
+        assert shown == sorted(shown)
         assert 1 < len(shown) < 40
-        assert shown == list(range(50 - len(shown), 50))
+        assert set(range(52 - len(shown), 50)) <= set(shown)  # one more short one may fill a gap
