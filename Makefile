@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+CLIENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/keepthread-clients
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: install demo test check soak clean
+.PHONY: install demo test test-clients check soak clean
 
 # A stamp a level: the core, then what tests need (torch first and by its exact version, so
 # that pip takes the CPU wheel and sentence-transformers does not pull another).
@@ -29,6 +30,16 @@ demo: $(VENV)/.core
 
 test: $(VENV)/.tests
 	$(BIN)/python -m pytest -q
+
+# The real Claude Code and the Node it needs: from npm, into a folder outside the repository.
+$(CLIENTS)/.claude-code:
+	npm install --silent --no-fund --no-audit --prefix $(CLIENTS) node@24
+	PATH="$(CLIENTS)/node_modules/.bin:$$PATH" npm install --silent --no-fund --no-audit \
+	  --prefix $(CLIENTS) @anthropic-ai/claude-code
+	touch $@
+
+test-clients: $(VENV)/.checks $(CLIENTS)/.claude-code
+	CLAUDE="$(CLIENTS)/node_modules/.bin/claude" $(BIN)/python -m pytest -m clients tests/clients
 
 check: $(VENV)/.checks
 	$(BIN)/ruff check .

@@ -1,0 +1,167 @@
+"""The real Claude Code, offline, with the plugin of this repository and a model that follows a script.
+
+By hand: ``make test-clients`` installs the client and names it in CLAUDE. Folders have spaces
+and letters beyond ASCII, as people's folders do.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from keepthread.server.brief import BRIEF_CHARS_MAX
+from keepthread.stores.database import open_database
+from tests.clients.scripted_model import Block, Model, scripted_model, text_of
+from tests.server.world import World
+
+pytestmark = pytest.mark.clients
+
+ROOT = Path(__file__).resolve().parents[2]
+OURS = "mcp__plugin_keepthread_keepthread__"
+ALLOWED = f"Bash,Read,Agent,ReadMcpResourceTool,{OURS}record_fact,{OURS}get_context"
+
+
+def fact(text: str, source: str) -> Block:
+    """The model's call that records an observation."""
+    return f"{OURS}record_fact", {"text": text, "kind": "observation", "source": source}
+
+
+class ClaudeCode:
+    """The client in a home, a project and a plugin folder of its own."""
+
+    def __init__(self, folder: Path, model: Model) -> None:
+        self.model = model
+        self.world = World(folder, "mein Projekt")
+        self.world.git()
+        self.world.write("ci.yml", "steps:\n  - run: make build-ci\ntimeout: 300\n")
+        self.plugin = folder / "plug-in für alle"
+        shutil.copytree(ROOT / ".claude-plugin", self.plugin / ".claude-plugin")
+        (self.plugin / ".venv/bin").mkdir(parents=True)
+        (self.plugin / ".venv/bin/keepthread").symlink_to(
+            Path(sys.executable).parent / "keepthread"
+        )
+        self.environ = {
+            "HOME": str(folder),
+            "PATH": f"{Path(os.environ['CLAUDE']).parent}:/usr/bin:/bin",
+            "KEEPTHREAD_DB": str(self.world.db),
+            "ANTHROPIC_BASE_URL": model.url,
+            "ANTHROPIC_API_KEY": "test-key",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "DISABLE_TELEMETRY": "1",
+        }
+
+    def ask(self, prompt: str, *turns: list[Block]) -> list[str]:
+        """Run one session in which the model takes these turns; return what its tools answered."""
+        word = prompt.split()[0]
+        self.model.scripts[word] = turns
+        done = subprocess.run(
+            [
+                os.environ["CLAUDE"], "-p", prompt, "--plugin-dir", str(self.plugin),
+                "--allowedTools", ALLOWED, "--output-format", "json", "--model", "claude-haiku-4-5",
+            ],
+            env=self.environ, cwd=self.world.tree, stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, timeout=180, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert json.loads(done.stdout)["is_error"] is False
+        return self.model.results(word)
+
+    def entries(self, columns: str, where: str) -> list[tuple[object, ...]]:
+        """Return columns of the archive's entries, oldest first."""
+        reader = open_database(str(self.world.db), "reader")
+        try:
+            return list(
+                reader.execute(
+                    f"SELECT {columns} FROM entry e JOIN journal j USING(seq) WHERE {where} ORDER BY seq"
+                )
+            )
+        finally:
+            reader.close()
+
+
+@pytest.fixture
+def claude(tmp_path: Path) -> Iterator[ClaudeCode]:
+    with scripted_model() as model:
+        yield ClaudeCode(tmp_path.resolve(), model)
+
+
+def test_the_client_accepts_the_plugin() -> None:
+    done = subprocess.run(
+        [os.environ["CLAUDE"], "plugin", "validate", str(ROOT)],
+        env={"HOME": "/nonexistent", "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_shell_call_is_captured_and_cited_and_a_forged_citation_is_refused(
+    claude: ClaudeCode,
+) -> None:
+    shown, admitted, forged, untrue, window = claude.ask(
+        "capture what CI says",
+        [("Bash", {"command": "cat ci.yml"})],
+        [fact("The CI timeout is 300", "tool:Bash")],
+        [fact("The CI timeout is 300", "tool:Bash#call-99")],
+        [fact("The CI timeout is 900", "tool:Bash")],
+        [("ReadMcpResourceTool", {"server": "plugin:keepthread:keepthread", "uri": "memory://context"})],
+    )  # fmt: skip
+    assert "timeout: 300" in shown
+    assert json.loads(admitted.partition("\n")[0])["source"] == "tool:Bash#call-1"
+    assert forged.startswith("refused[unknown_source]: 'tool:Bash#call-99' names no archive entry")
+    assert untrue.startswith("refused[not_in_source]")
+    assert "== FACTS" in window and "The CI timeout is 300" in window
+    assert claude.entries("e.tool, e.own", "j.kind = 'call'") == [
+        ("Bash", 0),
+        *[(f"{OURS}record_fact", 1)] * 3,
+        ("ReadMcpResourceTool", 1),
+    ]
+
+
+def test_a_new_session_starts_with_the_whole_brief_window(claude: ClaudeCode) -> None:
+    fill(claude.world)
+    claude.ask("begin anew")
+    (first,) = claude.model.conversation("begin")
+    given = text_of(first["messages"][0]["content"])
+    injected = given[given.index("Keepthread, memory of this workspace") :]
+    brief = injected[: injected.index("</system-reminder>")]
+    assert "keep the retry budget at 3" in brief
+    assert brief.rstrip().endswith("cite what tools show when you record facts.")
+    assert BRIEF_CHARS_MAX * 0.8 < len(brief) <= BRIEF_CHARS_MAX
+
+
+def test_a_sub_agents_call_carries_its_agent(claude: ClaudeCode) -> None:
+    claude.model.scripts["delegated"] = [[("Bash", {"command": "echo from the sub-agent"})]]
+    task = {"description": "look", "prompt": "delegated work", "subagent_type": "general-purpose"}
+    claude.ask("delegate this", [("Agent", task)])
+    calls = claude.entries("e.tool, j.agent != ''", "j.kind = 'call'")
+    assert sorted(calls) == [("Agent", 0), ("Bash", 1)]
+    said = claude.entries("j.kind", "j.kind = 'msg'")
+    assert said == [("msg",)], "only the person's prompt is the user's word"
+
+
+def fill(world: World) -> None:
+    """Give the workspace more memory than a brief window holds."""
+    rules = [f"Module {n} stays compatible with clients of version {n}, " * 8 for n in range(6)]
+    world.hook("SessionStart", source="startup")
+    world.say("\n".join(["Please keep the retry budget at 3.", *rules]))
+    with world.connect() as session:
+        session.done(
+            "start_task", goal="keep the retry budget at 3", constraints=rules, source="user"
+        )
+        session.done("update_plan_item", titles=[f"Port module number {n}" for n in range(40)])
+        for n in range(20):
+            world.bash(f"cat service{n}.conf", f"service {n} listens on port {8000 + n}\n" * 9)
+            session.observe(f"service {n} listens on port {8000 + n}")
+            session.done(
+                "record_decision",
+                decision=f"Module {n} gets a router of its own named router_{n}",
+                reason=f"it has {n + 3} routes and its own tests, which would break otherwise",
+            )
+        session.done(
+            "hand_off", doing="Port one module after the other. " * 25, next="Go on. " * 99
+        )
