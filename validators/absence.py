@@ -21,7 +21,7 @@ _DENIAL: Final = re.compile(
 
 
 def judge_absence(claim: Claim, sources: Sequence[Source]) -> Outcome:
-    """ "No module imports X": an empty search for X, or a whole file that does not have it."""
+    """Judge "no module imports X": an empty search for X, or a whole file without it."""
     denied = [name for name in claim.negated if len(name) > 2] + [
         v.text.lower() for v in claim.values if v.negated and v.kind != "number"
     ]

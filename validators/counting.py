@@ -14,22 +14,27 @@ _OCCURRENCE: Final = frozenset(
     stem(w) for w in "matches occurrences hits places usages references lines results times".split()
 )
 _GREPPED: Final = re.compile(r"[\w./-]+(?=:)")
-# What a line or an item looks like that counts as one of these.
-_KIND_OF_LINE: Final = {
-    "modul": r"\.pyx?\b|\.[jt]sx?\b|\.go\b|\.rs\b",
-    "dir": r"^d[rwx-]{9}|/:?\s*$",
-    "class": r"\bclass\s+\w",
-    "func": r"\b(?:def|func|fn|function)\s+\w",
-    "function": r"\b(?:def|func|fn|function)\s+\w",
-    "method": r"\bdef\s+\w",
-    "test": r"\btest_\w+|\bdef test|::test|\bit\(|#\[test\]|\bfunc Test",
-    "migr": r"\d{4}_\w+|\.sql\b",
-    "imag": r"\.(?:png|jpe?g|svg)\b",
-    "file": r"\S",
+# What a line or an item looks like that counts as one of these, with what it must contain.
+_FUNCTION: Final = (("def ", "func ", "fn ", "function "), r"\b(?:def|func|fn|function)\s+\w")
+_KIND_OF_LINE: Final[dict[str, tuple[tuple[str, ...], str]]] = {
+    "modul": ((".py", ".js", ".ts", ".go", ".rs"), r"\.pyx?\b|\.[jt]sx?\b|\.go\b|\.rs\b"),
+    "dir": (("d", "/"), r"^d[rwx-]{9}|/:?\s*$"),
+    "class": (("class ",), r"\bclass\s+\w"),
+    "func": _FUNCTION,
+    "function": _FUNCTION,
+    "method": (("def ",), r"\bdef\s+\w"),
+    "test": (
+        ("test", "it(", "Test"),
+        r"\btest_\w+|\bdef test|::test|\bit\(|#\[test\]|\bfunc Test",
+    ),
+    "migr": (("_", ".sql"), r"\d{4}_\w+|\.sql\b"),
+    "imag": ((".png", ".jp", ".svg"), r"\.(?:png|jpe?g|svg)\b"),
+    "file": (("",), r"\S"),
 }
 _HEADING_END: Final = re.compile(r":[ \r]*\n")
 _BLANK_LINE: Final = re.compile(r"\n[ \t\r]*(?:\n|$)")
 _HEADINGS_MAX: Final = 200
+_ITEMS_A_LINE: Final = 8
 _LISTS: Final = re.compile(
     r"\b(?:wc|tree|du|ps|list|ls-files|branch|log|get|images|status|remote|tag|top|jobs)\b"
 )
@@ -50,7 +55,8 @@ def counts_of(value: Value, claim: Claim, sources: Sequence[Source]) -> Iterable
     if not value.number:
         return
     noun = stem(value.noun) if value.noun else ""
-    pattern = re.compile(_KIND_OF_LINE.get(noun, r"(?!)"))
+    marks, kind = _KIND_OF_LINE.get(noun, ((), r"(?!)"))
+    pattern = re.compile(kind)
     untold: list[Count] = []
     total_kind = total_lines = 0
     for n, source in enumerate(sources):
@@ -60,9 +66,12 @@ def counts_of(value: Value, claim: Claim, sources: Sequence[Source]) -> Iterable
         by_kind = noun in _KIND_OF_LINE and (lists or noun not in _LISTED_KINDS)
         occurs = noun in _OCCURRENCE
         by_line = occurs or (lists and counted and value.noun != "in")
-        lines = _listed(source.text) if by_kind or by_line else []
+        by_line = by_line and value.number <= source.low.count("\n") + 1
+        if source.low.count("\n") * _ITEMS_A_LINE < value.number - _ITEMS_A_LINE:
+            continue  # the entry is too short to show so many
+        lines = _listed(source.text) if by_line else []
         if by_kind:
-            of_kind = [line for line in lines if pattern.search(line)]
+            of_kind = _lines_of_kind(pattern, marks, source.text)
             items = [item for line in of_kind for item in line.split() if pattern.search(item)]
             modules = sum("__init__" not in item for item in items)
             yield from (Count(n, k, lists) for k in (len(of_kind), len(items), modules))
@@ -71,13 +80,24 @@ def counts_of(value: Value, claim: Claim, sources: Sequence[Source]) -> Iterable
             total_lines += len(lines)
             listed = sum(not _HEAD_OR_TOTAL.search(line) for line in lines)
             files = len({m.group() for line in lines if (m := _GREPPED.match(line))})
-            untold += [Count(n, k, occurs) for k in (len(lines), listed, files)]
+            asked = occurs or source.find_word(noun, in_args=True) >= 0
+            untold += [Count(n, k, asked) for k in (len(lines), listed, files)]
         for term in _terms(claim, value, anywhere=by_line):
-            in_lines = sum(term in line for line in source.low.splitlines())
-            untold += [Count(n, source.low.count(term)), Count(n, in_lines)]
+            occurrences = source.low.count(term)
+            untold.append(Count(n, occurrences))
+            if occurrences > value.number:
+                untold.append(Count(n, sum(term in line for line in source.low.splitlines())))
     yield from untold
     yield Count(0, total_kind)
     yield Count(0, total_lines)
+
+
+def _lines_of_kind(pattern: re.Pattern[str], marks: Sequence[str], text: str) -> list[str]:
+    return [
+        line
+        for line in text.splitlines()
+        if any(mark in line for mark in marks) and pattern.search(line) and not _NO_ITEM.match(line)
+    ]
 
 
 def _terms(claim: Claim, value: Value, *, anywhere: bool) -> list[str]:

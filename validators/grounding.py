@@ -19,6 +19,7 @@ from keepthread.validators.passages import (
     PASSAGES_MAX,
     Window,
     best_windows,
+    is_joined,
     topic_words,
     word_weight,
 )
@@ -62,10 +63,13 @@ _FRAME_WORD: Final = 0.35
 _LOST_CODE: Final = 1.5  # what a code-like name that does not occur weighs, in words
 _LOCAL: Final = 0.4  # how much it counts that the words stand together
 _ENOUGH: Final = 0.9
+_ASSIGNED: Final = 1.5  # a value that stands right behind a word of the claim
+_COMPOUND: Final = 1.0
+_HYPHEN_WORDS: Final = re.compile(r"(?<![\w/.-])[A-Za-z]{2,}(?:-[A-Za-z]{2,})+(?![\w/-])")
 _ONLY_ASKED: Final = 0.5  # what stands in the arguments alone tells only what was asked
 _NEXT_NAME: Final = 0.3  # names come in company: each after the first tells less
 _SPECIFICITY: Final = {"quoted": 3.0, "code": 2.0, "path": 2.0, "url": 3.0, "hash": 3.0,
-                       "date": 2.0, "version": 2.0, "number": 0.5}  # fmt: skip
+                       "date": 2.0, "day": 1.5, "version": 2.0, "number": 0.5}  # fmt: skip
 _TELLS_OF_QUESTION: Final = re.compile(
     r"(?i)\b(?:ask(?:s|ed)?|wonders?|wondered) (?:if|whether|how|what|why|when)\b"
 )
@@ -193,7 +197,8 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
             shown = any(not p.in_args or sources[p.source].writes for p in proven)
             in_output = in_output or shown
             strength += _specificity(value) * (1.0 if shown else _ONLY_ASKED)
-            strength += any(is_assigned(claim, value, sources[p.source], p) for p in proven)
+            if any(is_assigned(claim, value, sources[p.source], p) for p in proven):
+                strength += _ASSIGNED
         elif value.negated or (agreed and agreed.accounts):
             continue
         else:
@@ -218,6 +223,7 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
         telling.append((2.0 if is_code_name(name) else 1.2) * (1.0 if shown else _ONLY_ASKED))
     telling.sort(reverse=True)
     strength += sum(telling[:1]) + _NEXT_NAME * sum(telling[1:])
+    strength += _COMPOUND * any(s.find(m) for m in _compounds(claim) for s in sources)
     words, shown = _covered(claim, sources)
     lost = sum(
         (_LOST_CODE if is_code_name(name) else 1.0) + (claim.text.find(name) < 8)
@@ -227,6 +233,11 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
     frame = _FRAME_WORD * sum(1.0 - word_weight(word, sources)[0] for word in claim.frame)
     in_output = in_output or shown
     return _Found(tuple(hits), tuple(missing), strength, words, lost, frame, in_output)
+
+
+def _compounds(claim: Claim) -> list[str]:
+    """Words joined by hyphens, which tell much where they stand as such: "allkeys-lru"."""
+    return [m.group().lower() for m in _HYPHEN_WORDS.finditer(claim.text)]
 
 
 def _args_prove(value: Value, source: Source, told: bool) -> bool:
@@ -275,6 +286,10 @@ def _inflected(name: str, sources: Sequence[Source]) -> list[Hit]:
 def _covered(claim: Claim, sources: Sequence[Source]) -> tuple[float, bool]:
     """The weight of the claim's words that the entries have, and whether output has any."""
     weights = [word_weight(word, sources) for word in topic_words(claim)]
+    weights = [
+        (1.0, True) if not weight and is_joined(claim, word, sources) else (weight, shown)
+        for word, (weight, shown) in zip(topic_words(claim), weights, strict=True)
+    ]
     return sum(weight for weight, _ in weights), any(shown for _, shown in weights)
 
 

@@ -24,7 +24,7 @@ class Hit(NamedTuple):
 
 
 _HITS_MAX: Final = 64
-_WORD_OF: Final = {number: word for word, number in NUMBER_WORDS.items()}
+_WORD_OF: Final = {number: word for word, number in reversed(NUMBER_WORDS.items())}
 
 
 def locate(value: Value, sources: Sequence[Source]) -> list[Hit]:
@@ -37,6 +37,12 @@ def locate(value: Value, sources: Sequence[Source]) -> list[Hit]:
         "hash": _find_hash,
     }.get(value.kind, _find_text)
     hits = [Hit(n, *span) for n, source in enumerate(sources) for span in finder(value, source)]
+    if not hits and value.kind == "number" and (value.unit or value.about):
+        hits = [
+            Hit(n, start, stop)
+            for n, source in enumerate(sources)
+            for start, stop in measured(value, source.low)
+        ]
     return sorted(hits, key=lambda hit: hit.in_args)
 
 
@@ -51,6 +57,10 @@ def _spans(source: Source, needle: str, *, loose: bool = False) -> Iterator[Span
 
 def _find_text(value: Value, source: Source) -> Iterator[Span]:
     needle = value.text.lower().removesuffix("()").strip()
+    if value.kind == "day":  # "Fridays" of friday, "March" of Mar
+        needle = needle.removesuffix("s")
+        yield from _spans(source, needle if list(_spans(source, needle)) else needle[:3])
+        return
     found = False
     for span in _spans(source, needle):
         found = True
@@ -119,24 +129,18 @@ def _find_parts(parts: list[str], source: Source) -> Iterator[Span]:
 
 
 def _find_path(value: Value, source: Source) -> Iterator[Span]:
-    given = value.text.lower().strip("`")
-    path = given.removeprefix("./").rstrip("/")
+    path = value.text.lower().strip("`").removeprefix("./").rstrip("/")
     path, _, line = path.partition(":")
     if line:
         yield from _find_line(path, line.partition(":")[0], source)
-        return
-    parts = [part for part in path.split("/") if part and part not in ("~", ".", "..")]
-    if not parts:  # "/", "./" or "../": no name to look for
-        for at in source.find(given, loose=True) if given else ():
-            yield at, at + len(given), False
         return
     found = False
     for span in _spans(source, path):
         found = True
         yield span
-    if found:
+    if found or not path:
         return
-    *folders, base = parts
+    *folders, base = [part for part in path.split("/") if part and part not in ("~", ".", "..")]
     hits = list(_spans(source, base))
     around = source.low + "\n" + source.args_low
     if hits and folders and all(_stands_in(around, folder) for folder in folders[-3:]):
@@ -231,16 +235,18 @@ def _whole_number(low: str, start: int, stop: int, *, version: bool) -> bool:
         return False
     if before.isalpha() and not (dotted or before == "v"):
         return False
-    if before in (".", ",") and two_before.isdigit():
+    if before == "." and two_before.isdigit():
+        return False
+    if before == "," and two_before.isdigit() and stop - start == 3:
         return False
     if before == ":" and two_before.isdigit() and stop - start == 2:
         return False
-    if after == "." and beyond.isdigit():
+    if after == "." and beyond.isdigit() and not re.match(r"\.0+(?!\d)", low[stop : stop + 8]):
         # "Python 3.11" is said of 3.11.4, but 3 is not said of 3.11
         return (
             dotted and low[start:stop].count(".") == 1 and low[stop + 1 : stop + 5].count(".") == 0
         )
-    if after == "," and low[stop + 1 : stop + 4].isdigit():
+    if after == "," and stop - start <= 3 and re.match(r"\d{3}(?!\d)", low[stop + 1 : stop + 5]):
         return False
     return not (
         after.isalpha() and not re.match(r"[a-zµ%]{1,5}(?![\w])|[hm]\d", low[stop : stop + 7])
@@ -262,7 +268,8 @@ def _find_number(value: Value, source: Source) -> Iterator[Span]:
     fitting = [
         span
         for span in spans
-        if unit_agrees(value, source.args_low if span[2] else source.low, span[0], span[1])
+        if (value.unit or not _in_duration(source, span))
+        and unit_agrees(value, source.args_low if span[2] else source.low, span[0], span[1])
         and (value.of_line or span[2] or not _in_gutter(source, span[0], span[1]))
     ]
     yield from fitting
@@ -271,8 +278,11 @@ def _find_number(value: Value, source: Source) -> Iterator[Span]:
         named = re.compile(rf"{re.escape(value.before)}[\W_v]{{0,4}}{shown}(?=\.\d)")
         fitting = [(*m.span(), False) for m in named.finditer(source.low)]
         yield from fitting
-    if not fitting and (value.unit or value.about):
-        yield from ((start, stop, False) for start, stop in measured(value, source.low))
+
+
+def _in_duration(source: Source, span: Span) -> bool:
+    """Whether a number without a unit is the first part of ``3m47s``."""
+    return not span[2] and bool(re.match(r"[hm]\d", source.low[span[1] : span[1] + 2]))
 
 
 def _in_gutter(source: Source, start: int, stop: int) -> bool:

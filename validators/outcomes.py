@@ -36,7 +36,7 @@ _STATE_WORD: Final = (
     r"|vulnerabilit(?:y|ies)|violations?|issues?)"
 )
 _TALLY: Final = re.compile(
-    rf"(?i)(?<![\w.])(\d+)\s{{1,4}}(?:[a-z]+\s{{1,2}}){{0,2}}?{_STATE_WORD}\b"
+    rf"(?i)(?<![\w.:])(\d+)\s{{1,4}}(?:[a-z]+\s{{1,2}}){{0,2}}?{_STATE_WORD}\b"
     r"|\b(failures|errors|warnings|passed|failed|fail|pass|skipped)\s{0,2}[=:]\s{0,8}(\d+)"
     r"|^#\s(fail|pass)\s(\d+)"
 )
@@ -232,8 +232,8 @@ def judge_outcome(claim: Claim, sources: Sequence[Source]) -> Outcome:
         return SILENT
     counts = [(n, s, tally(s.low)) for n, s in enumerate(sources) if s.evidence.kind != "message"]
     wrong = _wrong_count(text, counts)
-    if wrong:
-        return wrong
+    if wrong or (passes and fails and not none):
+        return wrong or SILENT  # "X fails while Y passes" is left to the words
     if none and none.group(1) == "issues" and not any(named.search(text) for named, _ in _RUNS):
         return SILENT  # "no open issues" is said of a tracker
     if none:
@@ -246,7 +246,7 @@ def judge_outcome(claim: Claim, sources: Sequence[Source]) -> Outcome:
 
 
 def _wrong_count(text: str, counts: _Counted) -> Outcome | None:
-    """ "3 tests failed" where the entries report 2."""
+    """A count of the claim that the entries give otherwise: 3 tests failed, not 2."""
     for match in _COUNT_CLAIM.finditer(text):
         said = _number(match.group(1))
         kind = _KINDS[match.group(2)[:4].lower()]
@@ -351,7 +351,7 @@ def _judge_none(kind: str, counts: _Counted) -> Outcome:
 
 
 def _judge_share(share: re.Match[str], sources: Sequence[Source]) -> Outcome:
-    """ "2 of 5 runs failed": over five cited runs, over lines of one, or from its totals."""
+    """Judge "2 of 5 runs failed" over five cited runs, over lines of one, or from its totals."""
     part, whole = _number(share.group(1)), _number(share.group(2))
     passing = share.group(3)[:4].lower() in ("pass", "succ")
     states = [_state(source) for source in sources]

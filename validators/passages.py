@@ -7,7 +7,7 @@ from keepthread.validators.evidence import Passage
 from keepthread.validators.locating import Hit
 from keepthread.validators.sources import Source, find_stem
 from keepthread.validators.values import Claim
-from keepthread.validators.vocabulary import synonyms
+from keepthread.validators.vocabulary import content_words, stem, synonyms
 
 PASSAGES_MAX: Final = 16
 _ANCHORS_MAX: Final = 64
@@ -26,6 +26,17 @@ class Window(NamedTuple):
 def topic_words(claim: Claim) -> list[str]:
     """Stems that tell what a claim is about: those it affirms, or all where it affirms none."""
     return [w for w in claim.words if w not in claim.negated] or list(claim.words)
+
+
+def is_joined(claim: Claim, word: str, sources: Sequence[Source]) -> bool:
+    """Whether a word of the claim stands joined to its neighbour: ``sourcemap``."""
+    said = [w.lower() for w in content_words(claim.text)]
+    return any(
+        len(a) + len(b) > 6 and a + stem(b) in source.low
+        for a, b in zip(said, said[1:], strict=False)
+        if word in (stem(a), stem(b))
+        for source in sources
+    )
 
 
 def word_weight(word: str, sources: Sequence[Source]) -> tuple[float, bool]:

@@ -47,7 +47,7 @@ _AT_MOST: Final = re.compile(
 
 
 def judge_order(claim: Claim, sources: Sequence[Source]) -> Outcome:
-    """ "A before B": the order in which both stand among the steps of one entry."""
+    """Judge "A before B" by the order in which both stand among the steps of one entry."""
     match = _ORDER.match(claim.text.strip().rstrip("."))
     if not match or len(claim.text) > 140 or not _HAPPENS.search(claim.text):
         return SILENT
@@ -83,12 +83,14 @@ def judge_polarity(claim: Claim, passages: Sequence[str], *, prose: bool = False
 
     Only the lines (of a message: the clauses) that share most words with the claim are compared.
     """
+    if not _may_differ(claim, passages):
+        return ""
     split = _CLAUSES.split if prose else str.splitlines
     lines = [
         _SWITCH.sub(_switched, line)
         for passage in passages
         for line in split(passage)
-        if line and line.strip()
+        if line and line.strip() and not (line.startswith("-") and "\n+" in passage)
     ]
     shares = [_shared(claim, line) for line in lines]
     best = max(shares, default=0.0)
@@ -108,6 +110,15 @@ def judge_polarity(claim: Claim, passages: Sequence[str], *, prose: bool = False
     if best >= 0.6 and len(nearest[0]) < 300:
         return _negation(claim, nearest[0], passages)
     return ""
+
+
+def _may_differ(claim: Claim, passages: Sequence[str]) -> bool:
+    """Whether claim or passages have a word that could make them contraries, at little cost."""
+    return (
+        any(opposites(stem(word)) for word in re.findall(r"[a-z]+", claim.text.lower()))
+        or any(p.search(claim.text) for p in (_ANY_NEGATION, _AT_LEAST, _AT_MOST))
+        or any(_ANY_NEGATION.search(passage) for passage in passages)
+    )
 
 
 def _switched(match: re.Match[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 from keepthread.validators.values import UNITS, Value
 
 _TIME_KEY: Final = re.compile(
-    r"(?i)time|ttl|interval|delay|limit|wait|expir|max_?age|duration|period|grace|backoff|elapsed"
+    r"(?i)time|\*/|ttl|interval|delay|limit|wait|expir|max_?age|duration|period|grace|backoff|elapsed"
     r"|deadline|sleep|second|minute|hour|lifetime|poll|refresh|retention|real|took|age"
 )
 _KEY_UNIT: Final = (
@@ -20,6 +20,8 @@ _KEY_UNIT: Final = (
 )
 _SIZE_KEY: Final = {1e3: "kb", 1e6: "mb", 1e9: "gb"}
 # Each pattern begins with a digit, so that the search for it is fast.
+_CANDIDATE: Final = re.compile(r"\d[\d.,_]{0,18}(?: ?[a-zµ%]|:\d\d)")
+_SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0}
 _COMPOSITE: Final = re.compile(
     r"\d{1,5}(?:h(?:ours?|rs?)?|m(?:in(?:utes?|s)?)?)[ ,]{0,2}\d[\d.]{0,8}"
     r"(?:m(?:in(?:utes?|s)?)?[ ,]{0,2}\d[\d.]{0,8})?s(?:ec(?:onds?|s)?)?(?![a-z])"
@@ -88,29 +90,41 @@ def measured(value: Value, low: str) -> Iterator[Place]:
 def _quantities(value: Value, low: str) -> Iterator[tuple[int, int, float]]:
     """Quantities of the same dimension, in its base unit."""
     if value.unit == "s":
-        yield from _durations(low)
         yield from _implied(value, low)
-    pattern = _WITH_UNIT.get(value.unit, _BARE)
-    for match in islice(pattern.finditer(low), _TRIED_MAX):
-        number = float(match.group(1).replace(",", "").replace("_", ""))
-        if value.unit:
-            number *= (_unit_of(match.group(2), value) or ("", 0.0))[1]
-        yield match.start(), match.end(), number
+    if value.unit:
+        for candidate in islice(_CANDIDATE.finditer(low), _TRIED_MAX):
+            quantity = _quantity(value, low, candidate.start())
+            if quantity:
+                yield quantity
+    else:
+        for match in islice(_BARE.finditer(low), _TRIED_MAX):
+            yield match.start(), match.end(), _float(match.group(1))
     if value.unit == "B" and (value.scale > 1 or value.about):
         for match in islice(_BYTES.finditer(low), _TRIED_MAX):
             yield match.start(), match.end(), float(match.group())
 
 
-def _durations(low: str) -> Iterator[tuple[int, int, float]]:
-    """``4m11s`` and ``0:04:11``."""
-    scale = {"h": 3600.0, "m": 60.0, "s": 1.0}
-    for match in _COMPOSITE.finditer(low):
-        parts = _COMPOSITE_PART.findall(match.group())
-        yield match.start(), match.end(), sum(float(n) * scale[unit] for n, unit in parts)
-    for match in _CLOCK.finditer(low):
-        *larger, seconds = match.group().split(":")
-        minutes = sum(int(n) * 60.0**k for k, n in enumerate(reversed(larger)))
-        yield match.start(), match.end(), 60 * minutes + float(seconds)
+def _quantity(value: Value, low: str, at: int) -> tuple[int, int, float] | None:
+    """``4m11s``, ``0:04:11`` or ``12 MB``, where it stands at ``low[at:]``."""
+    if value.unit == "s":
+        composite = _COMPOSITE.match(low, at)
+        if composite:
+            parts = _COMPOSITE_PART.findall(composite.group())
+            return at, composite.end(), sum(float(n) * _SECONDS[unit] for n, unit in parts)
+        clock = _CLOCK.match(low, at)
+        if clock:
+            *larger, seconds = clock.group().split(":")
+            minutes = sum(int(n) * 60.0**k for k, n in enumerate(reversed(larger)))
+            return at, clock.end(), 60 * minutes + float(seconds)
+    match = _WITH_UNIT[value.unit].match(low, at)
+    if not match:
+        return None
+    _, scale = _unit_of(match.group(2), value) or ("", 0.0)
+    return at, match.end(), _float(match.group(1)) * scale
+
+
+def _float(digits: str) -> float:
+    return float(digits.replace(",", "").replace("_", ""))
 
 
 def _implied(value: Value, low: str) -> Iterator[tuple[int, int, float]]:

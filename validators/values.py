@@ -13,8 +13,8 @@ from keepthread.validators.vocabulary import content_words, is_frame, stem
 class Value(NamedTuple):
     """One asserted value: where it stands in the claim, and as a number where it is one.
 
-    ``kind`` is quoted | code | path | url | hash | date | version | number. ``number`` is in the
-    base unit of ``unit`` ("s" for durations, "B" for sizes, "%"), or plain where ``unit`` is "".
+    ``kind`` is quoted | code | path | url | hash | date | day | version | number. ``number`` is
+    in the base unit of ``unit`` ("s" for durations, "B" for sizes, "%"), or plain where it is "".
     """
 
     text: str
@@ -54,9 +54,9 @@ for _spellings, _dimension, _scale in (
     ("d day days", "s", 86400.0),
     ("w week weeks", "s", 604800.0),
     ("b byte bytes", "B", 1.0),
-    ("k kb kib kilobyte kilobytes", "B", 1e3),
-    ("mb mib megabyte megabytes", "B", 1e6),
-    ("g gb gib gigabyte gigabytes", "B", 1e9),
+    ("k kb kib ki kilobyte kilobytes", "B", 1e3),
+    ("mb mib mi megabyte megabytes", "B", 1e6),
+    ("g gb gib gi gigabyte gigabytes", "B", 1e9),
     ("tb tib terabyte terabytes", "B", 1e12),
     ("% percent pct", "%", 1.0),
 ):
@@ -87,7 +87,7 @@ _EXTENSIONS: Final = (
 )
 _PATH: Final = re.compile(
     r"(?<![\w/.@-])(?:~|\.{1,2})?/?(?:[\w.@+-]+/)+[\w.@+*-]*(?::\d+){0,2}|(?<![\w/.])/[\w.@+-]+"
-    rf"|(?<![\w/.])[\w-]*\.?[\w-]+(?:\.[\w-]+)*\.(?:{_EXTENSIONS})(?::\d+){{0,2}}(?![\w/])"
+    rf"|(?<![\w/.-])\.?[\w-]{{1,80}}(?:\.[\w-]{{1,40}}){{0,6}}\.(?:{_EXTENSIONS})(?::\d+){{0,2}}(?![\w/])"
     r"|(?<![\w/.])(?:Makefile|Dockerfile|Rakefile|Gemfile|Procfile|Jenkinsfile)(?!\w)"
 )
 _HASH: Final = re.compile(r"(?<![\w.-])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}(?![\w-])")
@@ -143,10 +143,15 @@ _PROHIBITION: Final = re.compile(
 )
 _ASSIGNMENT: Final = re.compile(r"(?<![\w.-])[A-Za-z_-][\w.-]*(?:==|=|:)(?!//)[\w.\"'/@-]*\w")
 _SYMBOLIC: Final = re.compile(r"(?<!\S)(?=\S*\w)(?=\S*[\[\]{}$^\\<>|*])[^\s\"`]{4,120}(?!\S)")
-_CONSTANT: Final = re.compile(r"(?<![\w./])(?:True|False|None|null|undefined|NaN)(?![\w./])")
+_DAY: Final = re.compile(
+    r"(?<![\w./-])(?:January|February|March|April|June|July|August|September|October|November"
+    r"|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?)(?![\w./-])"
+)
+_CONSTANT: Final = re.compile(r"(?<![\w./-])(?:True|False|None|null|undefined|NaN)(?![\w./])")
+# A token with a digit behind a hyphen (utf-8, gpt-4o) or in front of a name (0011_add_index).
 _HYPHENED: Final = re.compile(
-    r"(?<![\w.,/@-])(?:0\d{2,}|[A-Za-z]\w*(?:-\w+)*-\d[\w.]*(?:-[\w.]*\w)*|\d+_\d*[A-Za-z]\w*)"
-    r"(?![\w/@-]|\.\w)"
+    r"(?<![\w.,/@-])(?:0\d{2,}|(?=[A-Za-z][\w.-]{0,60}-\d)[A-Za-z]\w{0,40}(?:-[\w.]{0,40}\w){1,8}"
+    r"|\d+_\d*[A-Za-z]\w*)(?![\w/@-]|\.\w)"
 )
 _FOLLOWING: Final = re.compile(r"(?:[ -][A-Za-z_]+){1,3}")
 _OF_LINE: Final = re.compile(r"(?i)\blines?\b|\b(?:at|from|on) \d+\b|:\d")
@@ -250,10 +255,11 @@ def _take_values(text: str) -> tuple[str, list[Value], list[tuple[str, int]]]:
         (_CLOCK, "date"),
         (_SYMBOLIC, "code"),
         (_HASH, "hash"),
-        (_CONSTANT, "code"),
-        (_HYPHENED, "code"),
         (_PATH, "path"),
         (_ASSIGNMENT, "code"),
+        (_CONSTANT, "code"),
+        (_DAY, "day"),
+        (_HYPHENED, "code"),
     ):
         for match in pattern.finditer(rest):
             found = match.group().rstrip(".,;:")
@@ -293,7 +299,9 @@ def _take_numbers(text: str, rest: str, values: list[Value]) -> str:
         else:
             unit, scale, glued = _unit(rest, match.start(2), after)
             if after and glued and not unit and not re.fullmatch(r"(?i)st|nd|rd|th|x", after):
-                continue  # "3d" or "2to3" is a name
+                values.append(Value(digits + after, "code", match.start(1)))  # "2to3", "4xx"
+                rest = _blank(rest, match.start(), match.end(2))
+                continue
             number = float(re.sub(r"[,_ ]", "", digits)) * scale
             noun = "" if unit else _noun(rest, match.end(1))
             values.append(_number(text, match, digits, number, unit, scale, noun))

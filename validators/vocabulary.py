@@ -44,11 +44,12 @@ _FRAME: Final = frozenset(
     correspond define defined defines definition describe described describes dir directory
     edit edited edits entry exact execute executed exist existing exists find finds folder
     found function include included includes including item know known largest latest line
-    lines list listed lists locate located look looks mean means method name named names
-    newest note observed occur occurs oldest output outputs patch present print printed prints
-    project read reads report reported reports reproduction result results return returned
-    returns script scripts section set sets setting settings show showed showing shown shows
-    smallest step steps text turned type value values
+    lines list listed lists locate located look looks mean means method missing name named
+    names newest note observed occur occurs oldest output outputs patch present print printed
+    prints project read reads replace replaced replaces report reported reports reproduction
+    result results return returned returns script scripts section set sets setting settings
+    show showed showing shown shows smallest step steps switch switches text turned type value
+    values
     """.split()
 )
 
@@ -59,30 +60,32 @@ _IRREGULAR: Final = {
     "broken": "break", "began": "begin", "chose": "choose", "chosen": "choose", "held": "hold",
     "went": "go", "gone": "go", "left": "leave", "lost": "lose", "met": "meet", "shown": "show",
     "said": "say", "told": "tell", "saw": "see", "seen": "see", "hid": "hide", "hidden": "hide",
-    "caught": "catch", "brought": "bring", "bound": "bind", "indices": "index", "argument": "arg",
-    "arguments": "arg", "parameter": "param", "parameters": "param", "directory": "dir",
-    "directories": "dir", "configuration": "config", "dependencies": "depend",
-    "dependency": "depend", "repository": "repo", "environment": "env", "database": "db",
-    "documentation": "doc", "documents": "doc", "maximum": "max", "minimum": "min",
-    "authentication": "auth", "production": "prod", "development": "dev", "message": "msg",
-    "temporary": "tmp", "synchronous": "sync", "asynchronous": "async", "statistics": "stats",
-    "failure": "fail", "failures": "fail", "success": "succeed", "successful": "succeed",
-    "successfully": "succeed", "owner": "own", "owned": "own", "owns": "own",
-    "initialization": "init", "initialize": "init", "initialise": "init", "versions": "version",
-    "properties": "property", "licence": "license", "vulnerabilities": "vulnerability",
+    "caught": "catch", "brought": "bring", "bound": "bind", "indices": "index",
+    "argument": "arg", "arguments": "arg", "parameter": "param", "parameters": "param",
+    "directory": "dir", "directories": "dir", "configuration": "config",
+    "dependencies": "depend", "dependency": "depend", "repository": "repo",
+    "environment": "env", "database": "db", "documentation": "doc", "documents": "doc",
+    "maximum": "max", "minimum": "min", "authentication": "auth", "production": "prod",
+    "development": "dev", "message": "msg", "temporary": "tmp", "synchronous": "sync",
+    "asynchronous": "async", "statistics": "stats", "failure": "fail", "failures": "fail",
+    "success": "succeed", "successful": "succeed", "successfully": "succeed", "owner": "own",
+    "owned": "own", "owns": "own", "initialization": "init", "initialize": "init",
+    "initialise": "init", "versions": "version", "properties": "property", "licence": "license",
+    "container": "containr", "containers": "containr", "vulnerabilities": "vulnerability",
 }  # fmt: skip
 
 _GROUPS: Final = (
-    "timeout limit deadline timed", "enable true active", "disable false inactive",
-    "small tiny little short minimal", "build compile make", "error exception fail",
-    "arg param option flag keyword", "remove delete drop strip rm",
-    "add create introduce insert mkdir touch", "move rename mv", "import require depend",
-    "execute invoke start launch", "folder dir", "own responsible maintain belong",
-    "prefer like want keep favour favor", "revert undo rollback restore", "large big huge",
-    "fast quick", "slow sluggish", "stop exit quit terminate end", "module package library",
-    "fix solve repair resolve", "check verify validate assert", "test spec suite",
-    "break crash", "raise throw", "version release", "change modify edit update",
-    "ask request instruct", "intermittent flaky", "skip ignore omit exclude", "host server",
+    "timeout limit deadline timed", "enable true active on", "disable false inactive off",
+    "small tiny little short minimal", "build compile make",
+    "error exception fail crash traceback", "arg param option flag keyword",
+    "remove delete drop strip rm", "add create introduce insert mkdir touch", "move rename mv",
+    "import require depend", "execute invoke start launch", "folder dir",
+    "own responsible maintain belong", "prefer like want keep favour favor",
+    "revert undo rollback restore", "large big huge", "fast quick", "slow sluggish",
+    "stop exit quit terminate end", "module package library", "fix solve repair resolve",
+    "check verify validate assert", "test spec suite", "break crash", "uncommitted commit",
+    "raise throw", "version release", "change modify edit update", "ask request instruct",
+    "intermittent flaky", "skip ignore omit exclude", "host server",
     "forbid disallow prohibit never", "display show print", "number count amount total",
     "url address endpoint", "retry attempt", "pass succeed ok green", "branch checkout",
     "allow permit accept", "generate gen produce", "doc docstring", "install add",

@@ -1,3 +1,4 @@
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -8,6 +9,10 @@ from keepthread.validators.evidence import Evidence
 from keepthread.validators.grounding import ground
 from tests.validators.grounding_operations import OPERATIONS
 from tests.validators.grounding_pairs import FIFTEEN, PAIRS, edited, read, said, shell
+from tests.validators.grounding_reports import REPORTS
+from tests.validators.grounding_services import SERVICES
+
+ALL_PAIRS = PAIRS + OPERATIONS + SERVICES + REPORTS
 
 PORT = read("config.yml", "port: 8080\n")
 VERBOSE = shell(
@@ -31,7 +36,7 @@ def test_its_mismatched_twin_is_refused(
     assert not ground(twin, other).grounded
 
 
-@pytest.mark.parametrize(("claim", "twin", "entry"), PAIRS + OPERATIONS)
+@pytest.mark.parametrize(("claim", "twin", "entry"), ALL_PAIRS)
 def test_a_claim_about_tool_output_is_grounded_and_its_twin_refused(
     claim: str, twin: str, entry: Evidence
 ) -> None:
@@ -194,7 +199,7 @@ def test_outcomes_are_those_of_the_run_that_is_named(
 
 
 def test_claims_are_refused_against_entries_of_other_calls() -> None:
-    pairs = PAIRS + OPERATIONS
+    pairs = ALL_PAIRS
     outputs = list(dict.fromkeys(entry for _, _, entry in pairs))
     wrong = [
         (claim, other.args)
@@ -272,6 +277,21 @@ def test_embeddings_see_few_passages_and_decide_only_what_words_leave_open() -> 
     seen.clear()
     assert not ground("The archive holds 90 days of invoices", [entry], similarity).grounded
     assert seen == []  # a missing value is not a matter of meaning
+
+
+@pytest.mark.parametrize(
+    "claim",
+    ["a-1" * 330, "1h 1m " * 160, "a/" * 450 + "x", "x=1 " * 240, "`a " * 330, "2 of 5 " * 140,
+     "1,000" * 190, "a.b1" * 240, "no " * 330],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "output", ["1" * 20_000, "a-1 " * 5_000, "1h1m " * 4_000, 'x = "y" ' * 2_500, "a:\n" * 6_000]
+)
+def test_hostile_text_costs_linear_time(claim: str, output: str) -> None:
+    entry = shell("cat x", output)
+    started = time.process_time()
+    ground(claim, [entry])
+    assert time.process_time() - started < 0.5
 
 
 @given(st.text(max_size=80), st.text(max_size=300), st.text(max_size=60))
