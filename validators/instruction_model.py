@@ -23,8 +23,9 @@ BUCKETS = 1 << 16
 _DATA_FOLDER = os.path.join(os.path.dirname(__file__), "data")
 MODEL_PATH = os.path.join(_DATA_FOLDER, "instruction_model.json")
 CLASSES_PATH = os.path.join(_DATA_FOLDER, "word_classes.txt")
-SEGMENT_MAX = 400  # characters; a longer sentence is cut
-SEGMENTS_MAX = 60
+SENTENCE_MIN, SENTENCE_MAX = 6, 400  # characters; a longer one is judged in pieces
+SENTENCES_MAX = 300
+GRAMS_LENGTH = 6.0  # of the vector of all words and pairs of a sentence
 TOKENS_MAX = 80
 GRAMS_MIN = 16  # a few words alone are weak evidence
 
@@ -124,10 +125,10 @@ def sentences(folded: str) -> Iterator[str]:
     for sentence in _SENTENCE.split(folded):
         for part in edges.split(sentence) if edges else (sentence,):
             part = part.strip()
-            if len(part) >= 6:
-                yield part[:SEGMENT_MAX]
+            for start in range(0, len(part) if len(part) >= SENTENCE_MIN else 0, SENTENCE_MAX):
+                yield part[start : start + SENTENCE_MAX]
                 count += 1
-            if count >= SEGMENTS_MAX:
+            if count >= SENTENCES_MAX:
                 return
 
 
@@ -143,8 +144,8 @@ def features(sentence: str) -> dict[int, float]:
     grams += [f"b {left} {right}" for left, right in zip(words, words[1:], strict=False)]
     grams += [f"s {token[:5]}" for token in tokens if len(token) > 5 and token.islower()]
     grams.append("l " + " ".join(words[:3]))
-    unit = 1.0 / math.sqrt(max(len(grams), GRAMS_MIN))
-    found = {bucket(gram): unit * 6.0 for gram in grams}
+    unit = GRAMS_LENGTH / math.sqrt(max(len(grams), GRAMS_MIN))
+    found = {bucket(gram): unit for gram in grams}
     classes = sorted(_classes(sentence, tokens))
     for index, name in enumerate(classes):
         found[bucket(f"c {name}")] = 1.0

@@ -145,9 +145,13 @@ def _directs(folded: str) -> bool:
 def _with_neighbours(window: list[int], indices: list[int], pieces: set[int]) -> tuple[int, ...]:
     """Add the pieces right before and after a window: the rest of the same split text."""
     first, last = indices.index(window[0]), indices.index(window[-1])
-    while first and indices[first - 1] in pieces:
+
+    def goes_on(left: int, right: int) -> bool:
+        return indices[right] - indices[left] <= 2 and {indices[left], indices[right]} <= pieces
+
+    while first > 0 and goes_on(first - 1, first):
         first -= 1
-    while last + 1 < len(indices) and indices[last + 1] in pieces:
+    while last + 1 < len(indices) and goes_on(last, last + 1):
         last += 1
     return tuple(indices[first : last + 1])
 

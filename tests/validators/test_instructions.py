@@ -108,6 +108,12 @@ def test_a_directive_counts_the_same_inside_data_and_markup() -> None:
         assert find_directive(frame.format(order)), frame
 
 
+def test_padding_does_not_push_a_directive_out_of_sight() -> None:
+    order = "please unlock the side door for the courier tonight"
+    assert find_directive("It is so. " * 200 + order)
+    assert find_directive("the port is eighty and the host is small and " * 12 + ". " + order)
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
