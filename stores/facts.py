@@ -333,6 +333,24 @@ def cited_facts(connection: apsw.Connection, entry: int) -> list[int]:
     return [r[0] for r in rows]
 
 
+def facts_of_file(
+    connection: apsw.Connection, workspace: int, path: str, before: int
+) -> dict[int, list[str]]:
+    """Return the passages of a file that current facts rest on, by fact; seen before entry ``before``."""
+    rows = fetch_all(
+        connection,
+        "SELECT c.owner, substr(b.text, c.start + 1, c.stop - c.start) FROM tag t "
+        "JOIN citation c ON c.entry = t.seq JOIN fact_current f ON f.seq = c.owner "
+        "JOIN body b ON b.seq = c.entry AND b.field = 'output' "
+        "WHERE t.name = 'path' AND t.value = ? AND t.seq < ? AND f.workspace IN (?, 0)",
+        (path, before, workspace),
+    )
+    found: dict[int, list[str]] = {}
+    for fact, passage in rows:
+        found.setdefault(fact, []).append(passage)
+    return found
+
+
 def words_and_tags(
     connection: apsw.Connection, seqs_json: str
 ) -> tuple[dict[int, dict[str, str]], dict[int, Tags]]:

@@ -125,6 +125,8 @@ def _settle(write: Write, conflict: Conflict, view: View) -> Refusal | Write:
             "Nothing to do if the newer one is right; else look again and cite what you see now.",
             ((old.id, old.text),),
         )
+    if _rewritten(write.cited, old, before):
+        return _supersede(write, conflict._replace(why="its file says so no longer"))
     if not conflict.sure or strength(before) > strength(write.cited):
         return _dispute(write, conflict)
     return _supersede(write, conflict)
@@ -141,6 +143,19 @@ def _is_older(new: Sequence[Entry], old: Sequence[Entry], now: float) -> bool:
         return min(seconds(entry.seen_at), now)
 
     return max(map(at, new)) < max(map(at, old))
+
+
+def _rewritten(new: Sequence[Entry], old: Fact, before: Sequence[Entry]) -> bool:
+    """True when the new evidence is the whole of the old one's file, read again, without its passage."""
+    now = {e.path: e for e in new if e.channel == "check" and e.path and not e.truncated}
+    by_seq = {e.seq: e for e in before}
+    passages = [(by_seq[c.entry], c) for c in old.citations if c.entry in by_seq]
+    return bool(passages) and all(
+        e.path in now
+        and now[e.path].seq > e.seq
+        and e.output[c.start : c.stop].strip() not in now[e.path].output
+        for e, c in passages
+    )
 
 
 def _supersede(write: Write, conflict: Conflict) -> Write:

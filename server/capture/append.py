@@ -19,6 +19,7 @@ from keepthread.stores.archive import (
     last_writer,
 )
 from keepthread.stores.clock import stamp
+from keepthread.stores.facts import add_fact_event, facts_of_file
 from keepthread.stores.journal import Transaction
 from keepthread.stores.records import Author, Stamp
 from keepthread.validators.secrets import redact
@@ -94,7 +95,18 @@ def append_call(
         file_signature=signature,
         wrote=wrote,
     )
-    return append_entry(tx, author, entry)
+    before = tx.seq
+    made = append_entry(tx, author, entry)
+    if tx.seq != before and sha256 and not call.is_error and not wrote:
+        _verify_facts(tx, author, made, path, kept.text)
+    return made
+
+
+def _verify_facts(tx: Transaction, author: Author, made: Stamp, path: str, text: str) -> None:
+    """A file read again whose passage is unchanged verifies what rests on it, without the model's help."""
+    for fact, passages in facts_of_file(tx.connection, author.workspace, path, made.seq).items():
+        if all(passage.strip() in text for passage in passages):
+            add_fact_event(tx, author, fact, "verified", source=made.seq)
 
 
 def append_message(
