@@ -106,6 +106,8 @@ def ground(
     """
     if is_question(claim):
         return Grounding(False, why="a question asserts nothing; state what the source says")
+    if not evidence:
+        return Grounding(False, why="no archive entry is cited")
     usable = [e for e in evidence if e.kind != "message" or e.role == "user"]
     if not usable:
         return Grounding(False, why="messages of the assistant or of the client are no evidence")
