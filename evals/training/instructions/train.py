@@ -19,10 +19,10 @@ import numpy.typing as npt
 from keepthread.validators import encodings, instruction_model, normalize
 
 HERE = Path(__file__).parent
-VARIANTS_MAX = 8
+VARIANTS_MAX = 16
 LINES_MIN = 2
 DIRECTIVE_SHARE = 0.3  # strange sentences lean towards describing
-CUT = 0.82  # a fitted probability that counts as even odds: refusing true facts costs more
+CUT = 0.85  # a fitted probability that counts as even odds: refusing true facts costs more
 FOLDS = 5
 STEPS = 400
 RATE = 0.05
