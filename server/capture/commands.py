@@ -1,16 +1,30 @@
-"""What a shell command says about files: which one it reads, which ones it writes.
+"""What a shell command says about files: which one it reads, which ones it writes, and where it runs.
 
 Only simple commands are understood; anything else names no file, which costs a label, never a
 wrong one.
 """
 
+import posixpath
 import re
 
+COMMAND_CHARS_MAX = 20_000
+"""Beyond this a command is a script, and what it does to files is not looked for."""
+
 _READERS = frozenset(("cat", "head", "tail", "sed", "grep", "rg", "less", "nl", "bat", "wc"))
+_WITH_PATTERN = ("sed", "grep", "rg")
 _WORD = re.compile(r"""'([^']*)'|"([^"]*)"|([^\s'"]+)""")
-_WRITES = re.compile(r"""(?:^|[^<>&0-9-])(?:>>?|&>)\s*(?:'([^']+)'|"([^"]+)"|([^\s'"&|;<>()]+))""")
-_TEE = re.compile(r"""\btee\s+(?:-a\s+)?(?:'([^']+)'|"([^"]+)"|([^\s'"&|;<>()-][^\s'"&|;<>()]*))""")
+_MOVE = re.compile(r"""\s*cd\s+(?:'([^']+)'|"([^"$`]+)"|([^\s'"$`~;&|()<>*?]+))\s*(?:&&|;)""")
+_ANY_MOVE = re.compile(r"\s*(?:cd|pushd)\b")
+_QUOTED_WORDS = re.compile(r"""'[^']*'|"[^"$`]*\"""")
 _SHELL = re.compile(r"[|;&<>`$(){}\n]")
+
+_PIECE = re.compile(
+    r"""(?P<write>(?:(?<![\d&=-])&?>>?|\btee\b(?:\s+-a)?)\s*)"""
+    r"""(?:'(?P<single>[^']+)'|"(?P<double>[^"]+)"|(?P<plain>[^\s'"&|;<>()-][^\s'"&|;<>()]*))"""
+    r"""|'[^']*'|"[^"]*\""""
+)
+_TOKEN = re.compile(r"""'([^']*)'|"([^"]*)"|([^\s'";&|()<>]+)|([;&|\n()])""")
+_HERE = re.compile(r"""<<-?\s*['"]?(\w+)""")
 
 
 _OURS = re.compile(
@@ -27,23 +41,68 @@ def runs_keepthread(command: str) -> bool:
 
 def file_read_by(command: str) -> str:
     """Return the one file a simple reading command (``cat``, ``sed -n``, ``head``, ``grep`` …) shows."""
-    command = re.sub(r"^\s*cd\s+\S+\s*&&\s*", "", command, count=1).strip()
-    command = re.sub(r"\s+2>\s*(?:/dev/null|&1)\s*$", "", command)
+    command = command[:COMMAND_CHARS_MAX]
+    moved = _MOVE.match(command)
+    command = command[moved.end() if moved else 0 :].strip()
+    command = re.sub(r"(?<!\s)\s+2>\s*(?:/dev/null|&1)$", "", command)
     words = ["".join(w) for w in _WORD.findall(command)]
-    if (
-        not words
-        or words[0] not in _READERS
-        or (_SHELL.search(command) and words[0] not in ("sed", "grep", "rg"))
-    ):
+    if not words or words[0] not in _READERS or _SHELL.search(_QUOTED_WORDS.sub("", command)):
         return ""
-    if _SHELL.search(re.sub(r"""'[^']*'|"[^"$`]*\"""", "", command)):
+    name, rest = words[0], words[1:]
+    if _edits_in_place(words):
         return ""
-    plain = [w for w in words[1:] if not w.startswith("-") and not w.isdigit()]
-    files = plain[1:] if words[0] in ("sed", "grep", "rg") else plain
+    plain = [w for w in rest if not re.match(r"-|\+?\d+$", w)]
+    files = plain[1:] if name in _WITH_PATTERN else plain
     return files[0] if len(files) == 1 and not re.search(r"[*?\[]", files[0]) else ""
 
 
 def files_written_by(command: str) -> list[str]:
-    """Return the files a command writes by redirection or ``tee``; devices left out."""
-    found = ["".join(m) for pattern in (_WRITES, _TEE) for m in pattern.findall(command)]
+    """Return the files a command writes by redirection, ``tee`` or ``sed -i``; devices left out."""
+    command = _without_here_documents(command[:COMMAND_CHARS_MAX])
+    found = [
+        m["single"] or m["double"] or m["plain"] for m in _PIECE.finditer(command) if m["write"]
+    ]
+    found += [words[-1] for words in _simple_commands(command) if _edits_in_place(words)]
     return list(dict.fromkeys(f for f in found if not f.startswith("/dev/")))
+
+
+def working_folder(command: str, cwd: str) -> str | None:
+    """Return the folder a command works in; None when its ``cd`` leads where nobody can tell.
+
+    ``cwd`` is the client's folder, told before or after the ``cd``.
+    """
+    moved = _MOVE.match(command)
+    if moved is None:
+        return None if _ANY_MOVE.match(command) else cwd
+    to = posixpath.normpath("".join(filter(None, moved.groups())))
+    if to.startswith("-"):
+        return None
+    return cwd if f"{cwd}/".endswith(f"/{to}/") else posixpath.normpath(posixpath.join(cwd, to))
+
+
+def _edits_in_place(words: list[str]) -> bool:
+    return words[0] == "sed" and any(re.match(r"-\w*i|--in-place", w) for w in words[1:-1])
+
+
+def _simple_commands(command: str) -> list[list[str]]:
+    """Return the words of each command between ``;``, ``&&``, ``|`` and line ends."""
+    commands: list[list[str]] = [[]]
+    for single, double, plain, end in _TOKEN.findall(command):
+        if end:
+            commands.append([])
+        else:
+            commands[-1].append(single or double or plain)
+    return [words for words in commands if words]
+
+
+def _without_here_documents(command: str) -> str:
+    lines: list[str] = []
+    until = ""
+    for line in command.split("\n"):
+        if until:
+            until = "" if line.strip() == until else until
+            continue
+        lines.append(line)
+        here = _HERE.search(line)
+        until = here[1] if here else ""
+    return "\n".join(lines)

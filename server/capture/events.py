@@ -4,10 +4,16 @@ Clients rename and add fields; what is not understood is kept as it came, never 
 """
 
 import json
+import posixpath
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from keepthread.server.capture.commands import file_read_by, files_written_by, runs_keepthread
+from keepthread.server.capture.commands import (
+    file_read_by,
+    files_written_by,
+    runs_keepthread,
+    working_folder,
+)
 
 OUR_TOOLS = frozenset(
     "record_fact record_decision update_plan_item add_open_question search_archive get_context "
@@ -68,11 +74,9 @@ def claude_code_call(payload: Mapping[str, Any]) -> Call:
     path = _text(args.get("file_path") or args.get("notebook_path"))
     wrote: tuple[str, ...] = (path,) if tool in WRITING_TOOLS and path else ()
     if tool in SHELL_TOOLS:
-        command = _text(args.get("command"))
-        path = path or file_read_by(command)
-        wrote = tuple(files_written_by(command))
+        path, wrote = _files_of_command(_text(args.get("command")), _text(payload.get("cwd")))
     elif tool == "Grep" and isinstance(answer, dict) and args.get("path"):
-        path = _text(args["path"])
+        path = posixpath.join(_text(payload.get("cwd")), _text(args["path"]))
     return Call(
         tool=tool,
         args=json.dumps(args, ensure_ascii=False, separators=(",", ":")),
@@ -98,9 +102,17 @@ def paths_of_call(tool: str, args: Mapping[str, Any]) -> tuple[str, tuple[str, .
         verb = command if isinstance(command, str) else ""
         writes = tool in WRITING_TOOLS or any(args.get(k) is not None for k in _NEW_TEXT_ARGUMENTS)
         return path, (path,) if writes and verb not in ("view", "read", "undo_edit") else ()
-    if isinstance(command, str):
-        return file_read_by(command), tuple(files_written_by(command))
-    return "", ()
+    return _files_of_command(command, "") if isinstance(command, str) else ("", ())
+
+
+def _files_of_command(command: str, cwd: str) -> tuple[str, tuple[str, ...]]:
+    """Return (file shown, files written) of a shell command, from the folder it ran in."""
+    folder = working_folder(command, cwd)
+    if folder is None:
+        return "", ()
+    shown = file_read_by(command)
+    wrote = tuple(posixpath.join(folder, f) for f in files_written_by(command))
+    return posixpath.join(folder, shown) if shown else "", wrote
 
 
 def is_machine_text(text: str) -> bool:
