@@ -8,9 +8,12 @@ Clock = Callable[[], float]
 
 
 def stamp(seconds: float) -> str:
-    """Return ``seconds`` since the epoch as ``2026-11-30T20:15:02.123Z``."""
-    whole = int(seconds // 1)
-    millis = int((seconds - whole) * 1000)
+    """Return ``seconds`` since the epoch as ``2026-11-30T20:15:02.123Z``.
+
+    A float of today's seconds is off by up to 0.2 microseconds: without the half one added, every
+    second time read by ``seconds`` and stamped again would lose a millisecond.
+    """
+    whole, millis = divmod(int((seconds * 1000 + 0.0005) // 1), 1000)
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole)) + f".{millis:03d}Z"
 
 
