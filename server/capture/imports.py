@@ -2,16 +2,17 @@
 
 A line is ``{"type":"tool_call","tool":…,"args":{…},"output":…,"is_error":…,"ts":…,"ref":…}`` or
 ``{"type":"message","role":"user"|"assistant","speaker":…,"text":…,"ts":…,"ref":…}``. Messages
-that came by import back no instruction. A line with a ``ref`` that was imported before, word for
-word, is not stored twice.
+that came by import back no instruction. A line with a ``ref`` or a ``ts`` that was imported before,
+word for word, is not stored twice; where a file has it several times, it is stored as often.
 """
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from keepthread.server.capture.append import append_call, append_message
+from keepthread.server.capture.append import append_call, append_message, clean_value
 from keepthread.server.capture.events import Call, is_own_call, paths_of_call
 from keepthread.stores.clock import seconds, stamp
 from keepthread.stores.journal import Journal, Transaction
@@ -41,6 +42,7 @@ def import_lines(
 ) -> Imported:
     """Import every line, in transactions of BATCH lines. Raises ImportFault at the first bad line."""
     ids: dict[str, str] = {}
+    seen: Counter[str] = Counter()
     done = known = 0
     batch: list[tuple[int, str]] = []
 
@@ -50,7 +52,7 @@ def import_lines(
             author = Author(ensure_workspace(tx.connection, workspace_root), "import")
             for number, line in batch:
                 before = tx.seq
-                made, ref = _append_line(tx, author, number, line, journal.anchor.key)
+                made, ref = _append_line(tx, author, number, line, seen, journal.anchor.key)
                 known += tx.seq == before
                 if ref:
                     ids[ref] = made.id
@@ -69,17 +71,20 @@ def import_lines(
 
 
 def _append_line(
-    tx: Transaction, author: Author, number: int, line: str, key: bytes
+    tx: Transaction, author: Author, number: int, line: str, seen: Counter[str], key: bytes
 ) -> tuple[Stamp, str]:
     try:
-        row = json.loads(line)
-    except ValueError as error:
+        row = clean_value(json.loads(line))
+    except (ValueError, RecursionError) as error:
         raise ImportFault(f"line {number} is no JSON: {error}") from error
     if not isinstance(row, dict):
         raise ImportFault(f"line {number} is no JSON object")
     ref = str(row["ref"]) if row.get("ref") is not None else ""
-    mark = hashlib.sha256(line.strip().encode()).hexdigest()[:16]
+    mark = hashlib.sha256(line.strip().encode("utf-8", "replace")).hexdigest()[:16]
     outer_ref = f"{ref}:{mark}" if ref else ""
+    if row.get("ts") and not ref:
+        seen[mark] += 1
+        outer_ref = f"#{seen[mark]}:{mark}"
     seen_at = _time(row.get("ts"), number, tx)
     kind = row.get("type")
     if kind == "tool_call":

@@ -46,7 +46,7 @@ def import_file(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         if options.file == "-":
             done = import_lines(journal, place.workspace, sys.stdin)
         else:
-            with open(options.file, encoding="utf-8") as lines:
+            with open(options.file, encoding="utf-8", errors="replace") as lines:
                 done = import_lines(journal, place.workspace, lines)
     except FileNotFoundError:
         print(f"keepthread: no file {options.file}", file=sys.stderr)
