@@ -7,6 +7,7 @@ statement itself retracts ("instead of X", "used to be X", "from X to Y").
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from keepthread.validators.judges import grammar, lexicon, quantities
@@ -22,6 +23,7 @@ from keepthread.validators.judges.tokens import (
 
 CHARACTERS_MAX: Final = 1_200
 CLAUSES_MAX: Final = 24
+READINGS_KEPT: Final = 1_024
 
 _CLAUSE_END: Final = re.compile(
     r"(?<=[.!?])[\"')\]]*\s+(?=[^a-z\d])|[\n\r]+|;\s+|\s[–—]\s|\s--\s|\s#\s|, but "
@@ -95,10 +97,12 @@ class Clause(NamedTuple):
     scope: str = ""
 
 
+@lru_cache(maxsize=READINGS_KEPT)
 def read(text: str) -> tuple[Clause, ...]:
     """Read ``text`` (its first 1,200 characters) into clauses.
 
-    Questions are read only when there is nothing else.
+    Questions are read only when there is nothing else. Remembered: a new statement is judged
+    against dozens of old ones, and most of those again at the next write.
     """
     folded = unicodedata.normalize("NFKC", text[:CHARACTERS_MAX]).replace("’", "'")
     parts = _split(folded)
