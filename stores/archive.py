@@ -242,6 +242,17 @@ def last_capture(connection: apsw.Connection, workspace: int, window: int) -> st
     return row[0] if row else ""
 
 
+def newest_capture(connection: apsw.Connection, workspace: int | None = None) -> str:
+    """Return when the newest entry came in by a trusted channel, in one workspace or any; ``""`` if none."""
+    row = fetch_one(
+        connection,
+        "SELECT max(j.at) FROM entry e JOIN journal j USING(seq) WHERE e.workspace = coalesce(?, e.workspace) "
+        "AND e.channel IN ('hook','relay','user')",
+        (workspace,),
+    )
+    return row[0] or "" if row else ""
+
+
 def last_writer(connection: apsw.Connection, workspace: int, path: str, before: int) -> int | None:
     """Return the entry by which the agent last wrote ``path`` before ``before``; None if never."""
     row = fetch_one(

@@ -9,7 +9,8 @@ import apsw
 
 from keepthread.server.capture.files import FileRefused
 from keepthread.server.capture.imports import ImportFault
-from keepthread.server.cli import manage, read, user
+from keepthread.server.cli import doctor, init, manage, read, user
+from keepthread.server.clients.descriptions import BY_NAME
 from keepthread.server.context.assembly import WindowTooSmall
 from keepthread.server.settings import SettingsError
 from keepthread.stores.database import explain
@@ -65,10 +66,25 @@ def build_parser() -> argparse.ArgumentParser:
     add("serve", manage.serve, "run the MCP server over stdio (clients start this)")
     hook = add("hook", manage.hook, "archive one event of a client's hook from stdin")
     hook.add_argument("client", help="claude-code")
+    _add_clients(add)
     _add_reading(add)
     _add_managing(add)
     _add_user(add)
     return parser
+
+
+def _add_clients(add: Callable[[str, Command, str], argparse.ArgumentParser]) -> None:
+    connect = add("init", init.init, "connect the clients that are there: server and hooks")
+    connect.add_argument(
+        "--client", action="append", default=[], choices=tuple(BY_NAME), help="only this one"
+    )
+    connect.add_argument(
+        "--workspace", dest="project", default="", metavar="DIR", help="for this project only"
+    )
+    connect.add_argument("--dry-run", action="store_true", help="only say what would change")
+    connect.add_argument("--remove", action="store_true", help="undo it")
+    check = add("doctor", doctor.doctor, "check everything that capture and serving need")
+    check.add_argument("--json", action="store_true", help="one JSON object")
 
 
 def _add_reading(add: Callable[[str, Command, str], argparse.ArgumentParser]) -> None:

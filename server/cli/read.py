@@ -116,12 +116,6 @@ def _status(memory: Memory) -> dict[str, Any]:
         "GROUP BY kind ORDER BY kind",
         (workspace,),
     )
-    newest = fetch_value(
-        reader,
-        "SELECT max(j.at) FROM entry e JOIN journal j USING(seq) WHERE e.workspace = ? "
-        "AND e.channel IN ('hook','relay','user')",
-        (workspace,),
-    )
     log = os.path.join(os.path.dirname(path), "hook-errors.log")
     model = stored_model(reader)
     found = {
@@ -137,7 +131,7 @@ def _status(memory: Memory) -> dict[str, Any]:
         "open_windows": ", ".join(
             f"{w.id} ({w.client})" for w in windows(reader, workspace, open_only=True)
         ),
-        "last_capture": newest,
+        "last_capture": archive.newest_capture(reader, workspace),
         "vectors_of": model[1] if model else "none yet",
         "passages_to_embed": count_unembedded(reader),
         "refusals": refusals.refusals_by_code(reader, workspace),

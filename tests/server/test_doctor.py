@@ -1,0 +1,68 @@
+"""The doctor says what is wrong, with the fix, and exits 1 only when something does not work."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keepthread.server.cli.main import main
+from tests.server.world import World
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    made = World(tmp_path)
+    monkeypatch.chdir(made.tree)
+    made.environ |= {
+        "HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "XDG_CONFIG_HOME": str(tmp_path / "config"),
+        "KEEPTHREAD_EMBEDDER": "none",
+    }  # fmt: skip
+    return made
+
+
+def diagnose(world: World, capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, Any]]:
+    """Return the exit status and the findings by name."""
+    capsys.readouterr()
+    status = main(["doctor", "--json"], world.environ)
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    return status, {finding["name"]: finding for finding in findings}
+
+
+def test_a_new_machine_is_sound_and_told_what_to_do_next(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, found = diagnose(world, capsys)
+    assert status == 0
+    assert found["hook"]["state"] == "ok", found["hook"]
+    assert found["database"]["found"].endswith("not there yet")
+    assert "keepthread init" in found["capture"]["fix"]
+
+
+def test_the_last_capture_is_seen(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.bash("ls", "ci.yml")
+    status, found = diagnose(world, capsys)
+    assert status == 0
+    assert found["capture"]["found"].startswith(f"last one in {os.path.realpath(world.tree)}: ")
+    assert found["database"]["found"].endswith("sound")
+
+
+def test_rights_damage_and_a_client_that_starts_what_is_gone_are_failures(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.bash("ls", "ci.yml")
+    os.chmod(world.db, 0o644)
+    (world.folder / ".gemini").mkdir()
+    assert main(["init", "--client", "gemini"], world.environ) == 0
+    file = world.folder / ".gemini/settings.json"
+    settings = json.loads(file.read_text(encoding="utf-8"))
+    settings["mcpServers"]["keepthread"]["command"] = "/gone/keepthread"
+    file.write_text(json.dumps(settings), encoding="utf-8")
+    status, found = diagnose(world, capsys)
+    assert status == 1
+    assert found["rights"]["fix"].startswith(f"chmod 600 {world.db}")
+    assert found["Gemini CLI"]["fix"] == "keepthread init --client gemini"
+    world.db.write_bytes(b"no database" * 999)
+    status, found = diagnose(world, capsys)
+    assert (status, found["database"]["state"]) == (1, "FAIL")
