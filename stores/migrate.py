@@ -25,7 +25,7 @@ def schema_version(connection: apsw.Connection) -> int:
     Raises DatabaseTooNew when this code is older, DatabaseDamaged when the file is not ours.
     """
     version = int(connection.execute("PRAGMA user_version").get)
-    sql = "SELECT count(*), total(name = 'journal_gapless') FROM sqlite_master"
+    sql = "SELECT count(*), total(name IN ('journal', 'content', 'entry')) = 3 FROM sqlite_master"
     objects, ours = connection.execute(sql).get
     if objects and not ours:
         raise DatabaseDamaged(
