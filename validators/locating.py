@@ -178,7 +178,8 @@ def locate_joined(value: Value, sources: Sequence[Source]) -> list[Hit]:
     if value.kind not in ("url", "path", "code"):
         return []
     text = value.text.lower().split("://", 1)[-1].rstrip("/")
-    head, _, tail = text.partition("/") if value.kind == "url" else text.rpartition("/")
+    begins_with_host = value.kind == "url" or "." in text.partition("/")[0].strip(".")
+    head, _, tail = text.partition("/") if begins_with_host else text.rpartition("/")
     if value.kind == "code":
         head, _, tail = text.removesuffix("()").rpartition(".")
     if not head or not tail:

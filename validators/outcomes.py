@@ -150,8 +150,8 @@ _NONE_CLAIM: Final = re.compile(
     r"(warnings?|errors?|failures?|failing tests|failed tests|problems?|violations?"
     r"|vulnerabilities|issues)\b"
 )
-_COUNT_CLAIM: Final = re.compile(
-    rf"(?i)\b{_COUNT}\s+(?:(?:unit|integration|new|of the|of them|type|lint|other|test)\s+)?"
+_COUNT_CLAIM: Final = re.compile(  # not the end of a version: "3.1.8 fails with"
+    rf"(?i)(?<![\w.]){_COUNT}\s+(?:(?:unit|integration|new|of the|of them|type|lint|other|test)\s+)?"
     r"(?:(?:tests?|specs?|checks?|cases?|assertions?|suites?)\s+)?"
     rf"(?:have |has |are |is |were |was |that )?{_STATE_WORD}\b"
 )
