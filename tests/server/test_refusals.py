@@ -509,6 +509,7 @@ def test_every_code_of_the_gate_has_a_case_here() -> None:
     errors |= {
         "read_only",
         "storage_full",
+        "unsafe_place",
         "model_mismatch",
         "file_refused",
         "window_too_small",
