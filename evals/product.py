@@ -6,6 +6,7 @@ write budgets are off, which is a setting of the product.
 
 import functools
 import json
+import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -27,10 +28,12 @@ from keepthread.stores.transfer import export_lines
 
 LOAD_SECONDS_MAX = 120.0
 WORKSPACE = "evals"
+CRASHED = "crashed"
 
 
 class Answer(NamedTuple):
-    """What a tool answered: its text, its structured content, and the refusal's code if it failed."""
+    """What a tool answered: its text, its structured content, and the refusal's code if it failed
+    (CRASHED where the product has no code for it)."""
 
     text: str
     fields: Mapping[str, Any]
@@ -58,7 +61,7 @@ class Product:
         result = await self._client.call_tool(tool, arguments)
         text = "".join(c.text for c in result.content if isinstance(c, TextContent))
         fields: Mapping[str, Any] = result.structured_content or {}
-        return Answer(text, fields, str(fields.get("code", "error")) if result.is_error else "")
+        return Answer(text, fields, str(fields.get("code", CRASHED)) if result.is_error else "")
 
     def say(self, words: str, number: int) -> None:
         """Let the user type ``words``, as the client's prompt hook reports it."""
@@ -88,6 +91,7 @@ async def open_product(folder: Path, workspace: str = WORKSPACE) -> AsyncIterato
         writes_between_calls=0,
     )
     place = Place(workspace, str(folder))
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)  # a crash is counted, not printed in full
     embedder()
     memory = Memory(settings, place, client=Who("evals", f"evals:{workspace}"), embedder=_loaded())
     try:
