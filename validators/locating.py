@@ -129,18 +129,24 @@ def _find_parts(parts: list[str], source: Source) -> Iterator[Span]:
 
 
 def _find_path(value: Value, source: Source) -> Iterator[Span]:
-    path = value.text.lower().strip("`").removeprefix("./").rstrip("/")
+    given = value.text.lower().strip("`")
+    path = given.removeprefix("./").rstrip("/")
     path, _, line = path.partition(":")
     if line:
         yield from _find_line(path, line.partition(":")[0], source)
+        return
+    parts = [part for part in path.split("/") if part and part not in ("~", ".", "..")]
+    if not parts:  # "/", "./" or "../": no name to look for
+        for at in source.find(given, loose=True) if given else ():
+            yield at, at + len(given), False
         return
     found = False
     for span in _spans(source, path):
         found = True
         yield span
-    if found or not path:
+    if found:
         return
-    *folders, base = [part for part in path.split("/") if part and part not in ("~", ".", "..")]
+    *folders, base = parts
     hits = list(_spans(source, base))
     around = source.low + "\n" + source.args_low
     if hits and folders and all(_stands_in(around, folder) for folder in folders[-3:]):

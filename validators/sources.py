@@ -78,10 +78,10 @@ class Source:
         self.low = _fold(text)
 
     def find(self, needle: str, *, in_args: bool = False, loose: bool = False) -> list[int]:
-        """Offsets where lower-case ``needle`` stands as a whole token."""
+        """Offsets where lower-case ``needle`` stands as a whole token; an empty one stands nowhere."""
         low = self.args_low if in_args else self.low
         hits: list[int] = []
-        at = low.find(needle)
+        at = low.find(needle) if needle else -1
         while at >= 0 and len(hits) < _HITS_MAX:
             if loose or _bounded(low, at, at + len(needle)):
                 hits.append(at)
