@@ -46,6 +46,8 @@ def open_session(
         if known.host_pid and not is_alive(known.host_pid, known.host_started):
             closing = "found_dead"
         add_window_event(tx, window_author(tx, known), known.seq, closing, reason=source)
+    if source == "clear" and host[0]:
+        _end_cleared(tx, ensure_workspace(tx.connection, place.workspace), host)
     return _open(tx, session=session, host=host, place=place, client=client), True
 
 
@@ -100,6 +102,13 @@ def resolve_window(
         author = _open(tx, session=session, host=host, place=place, client=client)
         return author, place.tree
     return window_author(tx, known), known.work_tree or place.tree
+
+
+def _end_cleared(tx: Transaction, workspace: int, host: tuple[int, str]) -> None:
+    """Close what a cleared client had open: it goes on under another session id, its server under the old."""
+    for window in windows(tx.connection, workspace, open_only=True):
+        if (window.host_pid, window.host_started) == host:
+            add_window_event(tx, window_author(tx, window), window.seq, "ended", reason="clear")
 
 
 def window_author(tx: Transaction, window: Window) -> Author:
