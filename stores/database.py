@@ -165,8 +165,10 @@ def _check_place(path: str) -> None:
     if os.path.islink(path):
         raise UnsafePlace(f"{path} is a symbolic link; name the file itself.")
     mode = os.stat(folder).st_mode
-    if os.name == "posix" and mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-        raise UnsafePlace(f"{folder} can be written by every user; run: chmod 700 {folder}")
+    if os.name == "posix" and mode & stat.S_IWOTH:  # /tmp too: a key could lie there before ours
+        raise UnsafePlace(
+            f"{folder} can be written by every user. Use a folder of your own, or run: chmod 700 {folder}"
+        )
     if not os.path.exists(path):
         # Created here only to give it its rights before SQLite writes; 0600 also to -wal and -shm.
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))

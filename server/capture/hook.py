@@ -111,12 +111,15 @@ def report(path: str, error: Exception) -> None:
     print(line, file=sys.stderr)
     detail = "" if isinstance(error, StoreError) else traceback.format_exc()
     try:
-        with open(
-            os.path.join(os.path.dirname(path), "hook-errors.log"), "a", encoding="utf-8"
-        ) as log:
+        name = os.path.join(os.path.dirname(path), "hook-errors.log")
+        with open(name, "a", encoding="utf-8", opener=_open_private) as log:
             log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}\n{detail}")
     except OSError as again:
         print(f"keepthread hook: cannot write hook-errors.log: {again}", file=sys.stderr)
+
+
+def _open_private(name: str, flags: int) -> int:
+    return os.open(name, flags, 0o600)
 
 
 def _session_start(hook: Hook) -> str:
