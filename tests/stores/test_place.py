@@ -62,7 +62,7 @@ def test_a_database_that_is_a_link_is_refused(db: str, tmp_path: Path, role: str
 
 
 @pytest.mark.parametrize(
-    "mode, refused", [(0o700, False), (0o755, False), (0o777, True), (0o773, True), (0o1777, False)]
+    "mode, refused", [(0o700, False), (0o755, False), (0o777, True), (0o773, True), (0o1777, True)]
 )
 def test_a_folder_that_every_user_can_write_to_is_refused(
     db: str, tmp_path: Path, mode: int, refused: bool
