@@ -28,7 +28,7 @@ from keepthread.stores.clock import Clock
 from keepthread.stores.database import Role, open_database
 from keepthread.stores.embeddings import BackgroundEmbedder, Embedder
 from keepthread.stores.errors import ReadOnly, StorageFull, StoreError
-from keepthread.stores.journal import Journal
+from keepthread.stores.journal import Journal, intact_records
 from keepthread.stores.ledger import plan_items
 from keepthread.stores.questions import open_questions
 from keepthread.stores.records import Author, Entry
@@ -183,7 +183,8 @@ class Memory:
             model = self._usable_embedder()
             vector = model.embed([query])[0] if model is not None else None
             hits = search_passages(self.reader, workspace, query, vector, filters, limit)
-        return hits, entries(self.reader, list({h.entry for h in hits}))
+        sound = intact_records(self.reader, sorted({h.entry for h in hits}))
+        return [h for h in hits if h.entry in sound], entries(self.reader, list(sound))
 
     def reconcile(self, caller: Caller | None = None, *, run_commands: bool) -> Report:
         """Hold the ledger against the work tree; with ``run_commands`` run what the user named for checks."""

@@ -222,6 +222,8 @@ def _plan_page(memory: Memory, record: RecordId) -> str | None:
     if item is None:
         return None
     history = ledger.item_history(memory.reader, item)
+    for version in history:
+        verify_record(memory.reader, version.seq)
     now = history[-1]
     claim = " (claimed, not verified)" if now.status == "done" and not now.verified else ""
     lines = [
@@ -247,6 +249,7 @@ def _question_page(memory: Memory, record: RecordId) -> str | None:
     found = find_question(memory.reader, memory.onlooker().author.workspace, record)
     if found is None:
         return None
+    verify_record(memory.reader, found.seq)
     lines = [
         f"{found.id}: {'answered' if found.answered_at else 'open'}, asked {found.at}",
         f"question {quote(found.question)}",
@@ -265,6 +268,7 @@ def _task_page(memory: Memory, record: RecordId) -> str | None:
     found = find_task(memory.reader, memory.onlooker().author.workspace, record)
     if found is None:
         return None
+    verify_record(memory.reader, found.task)
     lines = [f"{found.id}: {found.state}, version {found.version}", f"goal {quote(found.goal)}"]
     lines += [f"constraint {quote(c)}" for c in found.constraints]
     if found.source:

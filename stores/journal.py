@@ -48,7 +48,7 @@ TABLES: Mapping[str, tuple[str, tuple[tuple[str, str], ...]]] = {
 
 _JOURNAL = "seq, kind, number, workspace, window, task, item, agent, origin, at"
 
-_DAMAGE = (apsw.CorruptError, ValueError, TypeError, AttributeError)
+_DAMAGE = (apsw.CorruptError, DatabaseDamaged, ValueError, TypeError, AttributeError)
 """What reading a damaged row raises: SQLite's own error, or a value of another type or encoding."""
 
 

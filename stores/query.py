@@ -1,19 +1,32 @@
-"""Three ways to read rows. SQLite's values have no static type, so this is where Any begins and ends."""
+"""Three ways to read rows. SQLite's values have no static type, so this is where Any begins and ends.
+
+Text that is no UTF-8 any more is damage, and raises DatabaseDamaged.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
 import apsw
 
+from keepthread.stores.errors import DatabaseDamaged
+
+_UNREADABLE = "a stored text is damaged and is not served; run: keepthread verify"
+
 
 def fetch_all(connection: apsw.Connection, sql: str, values: Sequence[object] = ()) -> list[Any]:
     """Return every row of a query as a tuple."""
-    return connection.execute(sql, tuple(values)).fetchall()
+    try:
+        return connection.execute(sql, tuple(values)).fetchall()
+    except UnicodeDecodeError as error:
+        raise DatabaseDamaged(_UNREADABLE) from error
 
 
 def fetch_one(connection: apsw.Connection, sql: str, values: Sequence[object] = ()) -> Any:
     """Return the first row of a query; None when there is none."""
-    return connection.execute(sql, tuple(values)).fetchone()
+    try:
+        return connection.execute(sql, tuple(values)).fetchone()
+    except UnicodeDecodeError as error:
+        raise DatabaseDamaged(_UNREADABLE) from error
 
 
 def fetch_value(connection: apsw.Connection, sql: str, values: Sequence[object] = ()) -> Any:

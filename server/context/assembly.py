@@ -30,7 +30,7 @@ from keepthread.server.context.sections import (
 from keepthread.server.context.staleness import FileWatch
 from keepthread.server.context.tail import tail_items
 from keepthread.stores.archive import has_entries, last_capture
-from keepthread.stores.journal import head
+from keepthread.stores.journal import head, intact_records
 from keepthread.stores.records import Author, PlanItem
 from keepthread.stores.served import Served
 from keepthread.stores.windows import count_records
@@ -171,22 +171,24 @@ def _sections(
     given: Budgets,
     count: Count,
 ) -> tuple[Section, ...]:
-    pinned = pack("pinned", heads["pinned"], pinned_lines, MORE["pinned"], given.pinned, count)
+    def section(name: str, items: Sequence[Item], budget: int, left_out: int = 0) -> Section:
+        packed = pack(name, heads[name], items, MORE[name], budget, count, left_out=left_out)
+        refs = {i.ref for i in packed.shown if i.ref}
+        damaged = refs - intact_records(moment.connection, sorted(refs))
+        if not damaged:
+            return packed
+        # Never served; `keepthread verify` names it.
+        return section(name, [i for i in items if i.ref not in damaged], budget, left_out)
+
+    pinned = section("pinned", pinned_lines, given.pinned)
     most = max(_FACTS_MIN, given.facts // _FACT_TOKENS_MIN)
     facts, unread = fact_items(moment, frozenset(i.ref for i in pinned.shown), most)
     return (
         pinned,
-        pack("plan", heads["plan"], plan_section_items(moment), MORE["plan"], given.plan, count),
-        pack(
-            "decisions",
-            heads["decisions"],
-            decision_items(moment),
-            MORE["decisions"],
-            given.decisions,
-            count,
-        ),
-        pack("facts", heads["facts"], facts, MORE["facts"], given.facts, count, left_out=unread),
-        pack("tail", heads["tail"], tail_items(moment), MORE["tail"], given.tail, count),
+        section("plan", plan_section_items(moment), given.plan),
+        section("decisions", decision_items(moment), given.decisions),
+        section("facts", facts, given.facts, unread),
+        section("tail", tail_items(moment), given.tail),
     )
 
 
