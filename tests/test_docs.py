@@ -12,7 +12,7 @@ from mcp import Client
 
 from keepthread.server.app import build_server
 from keepthread.server.capture.events import OUR_TOOLS
-from keepthread.server.capture.hook import _EVENTS
+from keepthread.server.capture.hook import _EVENTS, CLIENTS
 from keepthread.server.cli.main import build_parser
 from keepthread.server.memory import Memory
 from keepthread.server.places import Place
@@ -91,6 +91,10 @@ def test_the_readme_lists_every_command() -> None:
     assert sorted(named) == sorted(commands.choices)
 
 
+def test_the_readme_names_the_clients_whose_hooks_are_understood() -> None:
+    assert set(re.findall(r"`keepthread hook ([\w-]+)`", README)) == set(CLIENTS)
+
+
 def test_the_readme_lists_every_setting_with_its_default() -> None:
     rows = re.findall(
         r"^\| `(\w+)` \| `(KEEPTHREAD_\w+)` \| ([^|]+) \|", section("Settings"), re.MULTILINE
@@ -141,7 +145,7 @@ def test_every_file_that_is_linked_is_there(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_every_file_that_is_named_is_there(page: Path) -> None:
     named = re.findall(
-        r"`((?:server|stores|validators|tests|docs|benchmarks|evals)/[\w./-]*)`",
+        r"`((?:server|stores|validators|tests|docs|benchmarks|evals)/[\w./-]*\.\w+)`",
         page.read_text(encoding="utf-8"),
     )
     assert [name for name in named if not (ROOT / name).exists()] == []
