@@ -27,7 +27,7 @@ from keepthread.stores.archive import entries, last_capture
 from keepthread.stores.clock import Clock
 from keepthread.stores.database import Role, open_database
 from keepthread.stores.embeddings import BackgroundEmbedder, Embedder
-from keepthread.stores.errors import ReadOnly, StorageFull, StoreError
+from keepthread.stores.errors import ReadOnly, StorageFull, StoreError, UnknownRecord
 from keepthread.stores.journal import Journal, intact_records
 from keepthread.stores.ledger import plan_items
 from keepthread.stores.questions import open_questions
@@ -42,6 +42,8 @@ from keepthread.validators.gate_view import Caller
 from keepthread.validators.judges.local import Judgement, Statement, judge
 
 IDLE_SECONDS = 1_800.0
+QUERY_CHARS_MAX = 1_000
+"""What is searched for; a longer query is cut."""
 
 
 class Client(NamedTuple):
@@ -152,7 +154,9 @@ class Memory:
         if item:
             named = self.gate.view(caller).item(item)
             if named is None:
-                raise StoreError(f"{item!r} is no plan item here; memory://plan lists them.")
+                raise UnknownRecord(
+                    f"{item[:60]!r} is no plan item here; memory://plan lists them."
+                )
             focus = named
         window = assemble(
             self.reader,
@@ -176,6 +180,7 @@ class Memory:
         self, query: str, filters: Filters, limit: int
     ) -> tuple[list[Hit], dict[int, Entry]]:
         """Return the best passages and their entries."""
+        query = query[:QUERY_CHARS_MAX]
         workspace = self.onlooker().author.workspace
         if not query.strip():
             hits = recent_passages(self.reader, workspace, filters, limit)

@@ -209,7 +209,7 @@ def _decision_page(memory: Memory, record: RecordId) -> str | None:
     found = decisions.load_decisions(memory.reader, [seq])[seq]
     stale = find_stale(memory.reader, author.workspace, memory.watch(memory.place.tree))
     weak = seq in facts.weakened(memory.reader, author.workspace, list(stale))
-    lines = [decision_line(found, weak).rstrip(), "active" if found.active else "superseded"]
+    lines = [decision_line(found, weak).removeprefix("- ").rstrip(), "active" if found.active else "superseded"]
     if found.supersedes:
         lines.append(f"superseded {', '.join(_names(memory, [found.supersedes]))}")
     if found.supports:

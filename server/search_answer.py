@@ -3,7 +3,7 @@
 import re
 
 from keepthread.server.context.frame import quote
-from keepthread.server.memory import Memory
+from keepthread.server.memory import QUERY_CHARS_MAX, Memory
 from keepthread.stores.clock import seconds, stamp
 from keepthread.stores.fulltext import WORD, identifier_parts, terms
 from keepthread.stores.records import Entry
@@ -45,6 +45,7 @@ def parse_filters(tool: str, since: str, until: str, scope: list[str]) -> Filter
 
 def search_text(memory: Memory, query: str, filters: Filters, limit: int, max_tokens: int) -> str:
     """Return the answer's text, at most ``max_tokens``."""
+    query = query[:QUERY_CHARS_MAX]
     hits, entries = memory.search(query, filters, limit)
     status = "".join(f"! {line}\n" for line in memory.status_lines())
     wanted = {stem(t) for t in terms(query)}

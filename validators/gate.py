@@ -20,6 +20,7 @@ from keepthread.stores.vectors import ModelMismatch, ensure_model, put_record_ve
 from keepthread.validators.contradictions import Judge
 from keepthread.validators.gate_view import Caller, GateView, encode_request
 from keepthread.validators.judges.local import judge as local_judge
+from keepthread.validators.limits import check_length
 from keepthread.validators.rules import apply_rules, rules_table
 from keepthread.validators.verdict import Outcome, Refusal, Refused, Write
 
@@ -121,12 +122,10 @@ class Gate:
         view = GateView(
             self._journal.connection, caller, self._journal.clock(), embedder, self._pinned_overflow
         )
-        if embedder is not None and write.kind in (
-            "observation",
-            "inference",
-            "instruction",
-            "decision",
-        ):
+        too_long = check_length(write, view)
+        if too_long is not None:
+            return too_long
+        if embedder is not None and write.kind in _EMBEDDED:
             write = write._replace(vector=embedder.embed([write.text])[0])
         if prepare is not None:
             prepared = prepare(write, view)

@@ -31,7 +31,10 @@ _TAG = re.compile(r"([a-z][a-z0-9_-]{0,31}):(\S(?:.{0,198}\S)?)")
 
 
 def check_length(write: Write, view: View) -> Refusal | None:
-    """``too_long``: one fact is one conclusion, 1 to 1,000 characters; other words have limits too."""
+    """``too_long``: one fact is one conclusion, 1 to 1,000 characters; other words have limits too.
+
+    The gate asks this first of all, so that nothing reads a text of any length, and again of what was resolved.
+    """
     for field, text in write.words().items():
         name = _NAMED.get(write.kind, field) if field == "text" else field
         limit = CHARS_MAX.get(name, WORDS_CHARS_MAX)
@@ -39,11 +42,18 @@ def check_length(write: Write, view: View) -> Refusal | None:
             return Refusal(
                 "too_long",
                 f"`{name}` has {len(text)} characters, at most {limit} are taken.",
-                "Say the one conclusion that matters; the rest stays in the archive and can be cited.",
+                "Put detail in description."
+                if name == "title"
+                else "Say the one conclusion that matters; the rest stays in the archive and can be cited.",
             )
-    if not write.text.strip():
-        return Refusal("too_long", "the text is empty.", "Write one sentence.")
     return None
+
+
+def check_empty(write: Write, view: View) -> Refusal | None:
+    """``too_long``, which also means: not even one character."""
+    if write.text.strip():
+        return None
+    return Refusal("too_long", "the text is empty.", "Write one sentence.")
 
 
 def parse_scope(write: Write, view: View) -> Refusal | Write | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from keepthread.validators.budget import write_budget
 from keepthread.validators.citations import resolve_source
 from keepthread.validators.contradictions import Judge, resolve_contradiction
-from keepthread.validators.limits import check_length, check_times, parse_scope
+from keepthread.validators.limits import check_empty, check_length, check_times, parse_scope
 from keepthread.validators.plan_rules import check_progress, check_version
 from keepthread.validators.relitigation import check_reason, resolve_settled
 from keepthread.validators.supports import check_circular, resolve_inference, resolve_supports
@@ -33,7 +33,7 @@ def rules_table(
     judge: Judge, per_window: int, between_calls: int
 ) -> Mapping[str, tuple[Rule, ...]]:
     """Return the rules by kind of write, for a judge and the write budgets."""
-    shape: tuple[Rule, ...] = (check_length, parse_scope, check_times)
+    shape: tuple[Rule, ...] = (check_empty, check_length, parse_scope, check_times)
     budget = write_budget(per_window, between_calls)
     contradiction = resolve_contradiction(judge)
     words: tuple[Rule, ...] = (check_secrets, check_hidden_text)

@@ -42,14 +42,14 @@ def read_file(tree: str, path: str, limit: int = FILE_BYTES_MAX) -> FileRead:
     """Read a regular file inside ``tree``, at most ``limit`` bytes; raise FileRefused otherwise."""
     relative = "" if "\0" in path else relative_path(tree, path)
     if not relative:
-        raise FileRefused(f"{path!r} is outside the workspace; only files inside it are read.")
+        raise FileRefused(f"{_shown(path)} is outside the workspace; only files inside it are read.")
     handle = _open_beneath(tree, relative)
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
-            raise FileRefused(f"{relative} is no regular file.")
+            raise FileRefused(f"{_shown(relative)} is no regular file.")
         if status.st_size > limit:
-            raise FileRefused(f"{relative} has {status.st_size} bytes; at most {limit} are read.")
+            raise FileRefused(f"{_shown(relative)} has {status.st_size} bytes; at most {limit} are read.")
         data = read_all(handle, limit)
         return FileRead(relative, data, hashlib.sha256(data).hexdigest(), _signature(status))
     finally:
@@ -69,6 +69,11 @@ def file_signature(tree: str, path: str) -> str:
         os.close(handle)
 
 
+def _shown(path: str) -> str:
+    """A path in a message: escaped, and no longer than one needs to know it."""
+    return repr(path if len(path) <= 200 else f"{path[:199]}…")
+
+
 def _signature(status: os.stat_result) -> str:
     return f"{status.st_size}:{status.st_mtime_ns}:{status.st_ino}"
 
@@ -76,7 +81,7 @@ def _signature(status: os.stat_result) -> str:
 def _open_beneath(tree: str, relative: str) -> int:
     parts = relative.split("/")
     if ".." in parts:
-        raise FileRefused(f"{relative} leaves the workspace.")
+        raise FileRefused(f"{_shown(relative)} leaves the workspace.")
     try:
         if os.open not in os.supports_dir_fd:
             return _open_checked(tree, relative)
@@ -94,7 +99,7 @@ def _open_beneath(tree: str, relative: str) -> int:
         number = getattr(error, "errno", None)
         reason = os.strerror(number) if number else "no such name"
         raise FileRefused(
-            f"{relative} cannot be read ({reason}); symbolic links are not followed."
+            f"{_shown(relative)} cannot be read ({reason}); symbolic links are not followed."
         ) from error
 
 
@@ -102,7 +107,7 @@ def _open_checked(tree: str, relative: str) -> int:
     """Where opening relative to a folder is not offered (Windows): check the resolved path instead."""
     whole = os.path.join(tree, relative)
     if os.path.realpath(whole) != os.path.normpath(whole):
-        raise FileRefused(f"{relative} goes through a link; links are not followed.")
+        raise FileRefused(f"{_shown(relative)} goes through a link; links are not followed.")
     return os.open(whole, os.O_RDONLY | getattr(os, "O_BINARY", 0))
 
 

@@ -6,9 +6,10 @@ from keepthread.stores.decisions import DecisionDraft, add_decision, load_decisi
 from keepthread.stores.journal import Transaction
 from keepthread.stores.records import Author
 from keepthread.validators.gate import Gate
-from keepthread.validators.gate_view import Caller
+from keepthread.validators.gate_view import Caller, GateView
+from keepthread.validators.limits import LIST_MAX
 from keepthread.validators.quoting import quote
-from keepthread.validators.verdict import Outcome, Write
+from keepthread.validators.verdict import Outcome, Refusal, Write
 
 
 def record_decision(
@@ -35,6 +36,11 @@ def record_decision(
         supersedes_given=supersedes,
     )
 
+    def prepare(write: Write, view: GateView) -> Write | Refusal:
+        if len(alternatives) <= LIST_MAX:
+            return write
+        return Refusal("too_long", f"at most {LIST_MAX} alternatives.", "Name those that matter.")
+
     def commit(tx: Transaction, author: Author, write: Write) -> tuple[Outcome, int | None]:
         if write.duplicate_of is not None and not write.supersedes:
             known = load_decisions(tx.connection, [write.duplicate_of])[write.duplicate_of]
@@ -57,4 +63,4 @@ def record_decision(
         "decision": decision, "reason": reason, "scope": list(scope), "alternatives": list(alternatives),
         "supports": list(supports), "supersedes": supersedes,
     }  # fmt: skip
-    return gate.admit(caller, write, commit, arguments=arguments)
+    return gate.admit(caller, write, commit, arguments=arguments, prepare=prepare)
