@@ -23,12 +23,12 @@ pytestmark = pytest.mark.clients
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = "mcp__plugin_keepthread_keepthread__"
-ALLOWED = f"Bash,Read,Agent,ReadMcpResourceTool,{OURS}record_fact,{OURS}get_context"
+ALLOWED = f"Bash,Read,Agent,ReadMcpResourceTool,{OURS}record_fact,mcp__keepthread__record_fact"
 
 
-def fact(text: str, source: str) -> Block:
+def fact(text: str, source: str, *, server: str = OURS) -> Block:
     """The model's call that records an observation."""
-    return f"{OURS}record_fact", {"text": text, "kind": "observation", "source": source}
+    return f"{server}record_fact", {"text": text, "kind": "observation", "source": source}
 
 
 class ClaudeCode:
@@ -56,13 +56,14 @@ class ClaudeCode:
             "DISABLE_TELEMETRY": "1",
         }
 
-    def ask(self, prompt: str, *turns: list[Block]) -> list[str]:
+    def ask(self, prompt: str, *turns: list[Block], plugin: bool = True) -> list[str]:
         """Run one session in which the model takes these turns; return what its tools answered."""
         word = prompt.split()[0]
         self.model.scripts[word] = turns
+        how = ["--plugin-dir", str(self.plugin)] if plugin else []
         done = subprocess.run(
             [
-                os.environ["CLAUDE"], "-p", prompt, "--plugin-dir", str(self.plugin),
+                os.environ["CLAUDE"], "-p", prompt, *how,
                 "--allowedTools", ALLOWED, "--output-format", "json", "--model", "claude-haiku-4-5",
             ],
             env=self.environ, cwd=self.world.tree, stdin=subprocess.DEVNULL, capture_output=True,
@@ -71,6 +72,20 @@ class ClaudeCode:
         assert done.returncode == 0, done.stdout + done.stderr
         assert json.loads(done.stdout)["is_error"] is False
         return self.model.results(word)
+
+    def keepthread(self, *arguments: str) -> str:
+        """Run our command line as the user of this home; it must succeed."""
+        command = [str(self.plugin / ".venv/bin/keepthread"), *arguments]
+        done = subprocess.run(
+            command,
+            env=self.environ,
+            cwd=self.world.tree,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
 
     def entries(self, columns: str, where: str) -> list[tuple[object, ...]]:
         """Return columns of the archive's entries, oldest first."""
@@ -142,6 +157,24 @@ def test_a_sub_agents_call_carries_its_agent(claude: ClaudeCode) -> None:
     assert sorted(calls) == [("Agent", 0), ("Bash", 1)]
     said = claude.entries("j.kind", "j.kind = 'msg'")
     assert said == [("msg",)], "only the person's prompt is the user's word"
+
+
+def test_init_connects_the_client_without_the_plugin(claude: ClaudeCode) -> None:
+    assert "Claude Code" in claude.keepthread("init")
+    shown, admitted = claude.ask(
+        "capture what CI says",
+        [("Bash", {"command": "cat ci.yml"})],
+        [fact("The CI timeout is 300", "tool:Bash", server="mcp__keepthread__")],
+        plugin=False,
+    )
+    assert "timeout: 300" in shown
+    assert "tool:Bash#call-1" in admitted
+    checked = claude.keepthread("doctor")
+    assert "ok   Claude Code: server and hooks" in checked
+    assert "ok   capture: last one in" in checked
+    claude.keepthread("init", "--remove")
+    assert "keepthread" not in (claude.world.folder / ".claude.json").read_text(encoding="utf-8")
+    assert not (claude.world.folder / ".claude/settings.json").exists()
 
 
 def fill(world: World) -> None:
