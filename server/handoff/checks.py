@@ -33,6 +33,7 @@ class World(NamedTuple):
     changes: Sequence[Change] | None
     messages: Sequence[str] | None
     run: Run
+    ignored: Callable[[str], bool] = lambda path: False
 
 
 def run_check(check: str, world: World) -> Checked:
@@ -69,6 +70,8 @@ def _path_changed(path: str, world: World) -> tuple[str, str]:
         for c in world.changes
         if not wanted or c.path == wanted or c.path.startswith(wanted + "/")
     ]
+    if not hits and wanted and world.ignored(wanted):
+        return UNKNOWN, f"{path} is kept out of version control"
     if not hits:
         return FAIL, f"nothing under {path} changed since the item started"
     return PASS, ", ".join(f"{c.path} {c.how}" for c in hits[:5])

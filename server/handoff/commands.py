@@ -10,16 +10,19 @@ import hashlib
 import json
 import os
 import shlex
+import signal
 import subprocess
+import threading
 import time
 import tomllib
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from keepthread.server.capture.files import FileRefused, read_file
 
 FILE = "keepthread.toml"
 TIMEOUT_SECONDS = 300.0
 OUTPUT_BYTES_MAX = 200_000
+_PIPE_SECONDS = 1.0
 
 
 class Commands(NamedTuple):
@@ -67,30 +70,60 @@ def approve(trust_file: str, tree: str) -> str:
 
 
 def approved(trust_file: str) -> dict[str, str]:
-    """Return the approved hashes by path."""
-    raw = _read_whole(trust_file)
-    return dict(json.loads(raw)) if raw else {}
+    """Return the approved hashes by path; a file that cannot be read approves nothing."""
+    try:
+        found = json.loads(_read_whole(trust_file) or b"{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def run_command(command: str, tree: str, timeout_seconds: float = TIMEOUT_SECONDS) -> Ran:
-    """Run one command without a shell in ``tree``; its output is cut to OUTPUT_BYTES_MAX."""
+    """Run one command without a shell in ``tree``; of its output the last OUTPUT_BYTES_MAX are kept.
+
+    When its time is over it is killed with all that it started: a child that holds the pipe
+    would otherwise keep us waiting.
+    """
     start = time.monotonic()
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             shlex.split(command), cwd=tree, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, timeout=timeout_seconds, check=False,
+            stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
-        status: int | None = done.returncode
-        output = done.stdout
-    except subprocess.TimeoutExpired as error:
-        status, output = (
-            None,
-            (error.stdout or b"") + f"\n[stopped after {timeout_seconds:.0f} s]".encode(),
-        )
-    except (OSError, ValueError) as error:
-        status, output = None, f"[could not start: {error}]".encode()
-    text = output[-OUTPUT_BYTES_MAX:].decode("utf-8", "replace")
+    except (OSError, ValueError, IndexError) as error:
+        return Ran(None, f"[could not start: {error}]", time.monotonic() - start)
+    kept = bytearray()
+    reader = threading.Thread(target=_keep_tail, args=(process.stdout, kept), daemon=True)
+    reader.start()
+    status: int | None = None
+    try:
+        status = process.wait(timeout_seconds)
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        if process.poll() is None:
+            _kill_group(process)
+    reader.join(_PIPE_SECONDS)  # longer only where something it left running holds the pipe
+    text = bytes(kept[-OUTPUT_BYTES_MAX:]).decode("utf-8", "replace")
+    if status is None:
+        text += f"\n[stopped after {timeout_seconds:.0f} s]"
     return Ran(status, text, time.monotonic() - start)
+
+
+def _keep_tail(stream: BinaryIO, kept: bytearray) -> None:
+    with stream:
+        while chunk := os.read(stream.fileno(), 1 << 16):
+            kept += chunk
+            if len(kept) > 2 * OUTPUT_BYTES_MAX:
+                del kept[:-OUTPUT_BYTES_MAX]
+
+
+def _kill_group(process: "subprocess.Popen[bytes]") -> None:
+    if hasattr(os, "killpg"):
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()
 
 
 def _commands_in(data: bytes) -> dict[str, str]:

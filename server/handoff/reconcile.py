@@ -2,10 +2,10 @@
 
 An item claimed done that its own checks refute goes back to in progress; one they merely do not
 confirm stays claimed; one they confirm is verified. What looks done and was never claimed is
-offered, not assumed. A command that was failing before the claim refutes nothing; one that is red
-reopens what was claimed since it last passed, or else the newest item that named it, never all of
-them. Everything is looked at first, then written in one transaction: checks that changed something are archived at
-level ``checked``, and each disagreement is a fact that cites its check.
+offered, not assumed. A command that was failing before the claim refutes nothing; one that turned
+red reopens the newest claim that named it, never all of them. Everything is looked at first, then
+written in one transaction: checks that changed something are archived at level ``checked``, and
+each disagreement is a fact that cites its check.
 """
 
 import json
@@ -14,11 +14,10 @@ from typing import NamedTuple
 
 from keepthread.server.capture.append import append_call
 from keepthread.server.capture.events import Call
-from keepthread.server.handoff.checks import FAIL, PASS, Checked, Run, World, run_check
+from keepthread.server.handoff.checks import FAIL, PASS, Checked
 from keepthread.server.handoff.commands import Ran, run_command
-from keepthread.server.handoff.git_truth import GitFailed, changes_since, commit_messages_since
+from keepthread.server.handoff.look import Look, entered
 from keepthread.stores.archive import recent_by_tool
-from keepthread.stores.clock import seconds
 from keepthread.stores.facts import FactDraft, add_fact, add_fact_event
 from keepthread.stores.journal import Journal, Transaction
 from keepthread.stores.ledger import PlanState, add_item_event, item_history, plan_items
@@ -28,7 +27,6 @@ from keepthread.stores.windows import add_window_event, window_words
 from keepthread.validators.confidence import CHECKED
 
 NO_CHANGE = "no change needed"
-_FILES_SHOWN = 30
 
 
 class Finding(NamedTuple):
@@ -62,10 +60,10 @@ def reconcile(
     commands: Mapping[str, str],
     *,
     run_commands: bool,
+    skip_verified: bool = False,
 ) -> Report:
     """Look, then write. With ``run_commands`` the user's commands that items name are run, each once."""
-    connection = journal.connection
-    items = plan_items(connection, author.workspace, author.task)
+    items = plan_items(journal.connection, author.workspace, author.task)
     ran: dict[str, Ran] = {}
 
     def run(name: str) -> Ran | None:
@@ -75,19 +73,17 @@ def reconcile(
             ran[name] = run_command(commands[name], tree)
         return ran[name]
 
+    look = Look(journal, tree, run)
     findings: list[Finding] = []
-    remarks: list[str] = []
     for item in items:
-        if item.status in ("in_progress", "done") and item.checks:
-            world, problem = _world(journal, item, tree, run)
-            remarks += [problem] if problem else []
-            checked = tuple(run_check(c, world) for c in item.checks)
+        wanted = item.status in ("in_progress", "done") and item.checks
+        if wanted and not (skip_verified and item.verified):
+            checked = look.at(item)
             verdict = _verdict(journal, author, item, checked)
             if verdict:
                 findings.append(Finding(item, verdict, checked))
-    changed = _changed_files(journal, author, items, tree)
     findings = _narrow(journal, author, findings)
-    report = Report(tuple(findings), changed, tuple(dict.fromkeys(remarks)))
+    report = Report(tuple(findings), look.changed_files(items), tuple(look.remarks))
     with journal.transaction() as tx:
         _write(tx, author._replace(origin="check"), report, ran, tree, journal.anchor.key)
     return report
@@ -99,17 +95,7 @@ def reconcile_at_opening(journal: Journal, author: Author, tree: str) -> None:
         return
     items = plan_items(journal.connection, author.workspace, author.task)
     if any(i.status in ("in_progress", "done") and not i.verified for i in items):
-        reconcile(journal, author, tree, {}, run_commands=False)
-
-
-def _world(journal: Journal, item: PlanItem, tree: str, run: Run) -> tuple[World, str]:
-    started = _started_at(journal, item)
-    try:
-        changes = changes_since(tree, item.started_head, started)
-        messages = commit_messages_since(tree, item.started_head)
-    except GitFailed as error:
-        return World(tree, None, None, run), f"version control was not read: {error}"
-    return World(tree, changes, messages, run), ""
+        reconcile(journal, author, tree, {}, run_commands=False, skip_verified=True)
 
 
 def _verdict(journal: Journal, author: Author, item: PlanItem, checked: tuple[Checked, ...]) -> str:
@@ -125,7 +111,10 @@ def _verdict(journal: Journal, author: Author, item: PlanItem, checked: tuple[Ch
 
 
 def _narrow(journal: Journal, author: Author, findings: list[Finding]) -> list[Finding]:
-    """Of the items that only a red command refutes, keep those that can have broken it."""
+    """Of the items that only one red command refutes, the newest claim goes back; the rest stay claimed.
+
+    A command that was red before has sent one back already, unless one was claimed again since.
+    """
     red: dict[str, list[Finding]] = {}
     for finding in findings:
         failed = [c.check for c in finding.checked if c.verdict == FAIL]
@@ -133,49 +122,40 @@ def _narrow(journal: Journal, author: Author, findings: list[Finding]) -> list[F
             red.setdefault(failed[0], []).append(finding)
     spared: set[int] = set()
     for command, group in red.items():
-        runs = recent_by_tool(journal.connection, author.workspace, command, limit=50)
-        last_pass = next((e.seq for e in runs if not e.is_error), 0)
-        since = [f for f in group if f.item.seq > last_pass] or [
-            max(group, key=lambda f: f.item.seq)
-        ]
-        spared |= {f.item.item for f in group if f not in since}
-    return [f for f in findings if f.item.item not in spared]
+        last = recent_by_tool(journal.connection, author.workspace, command, limit=1)
+        known_red = last[0].seq if last and last[0].is_error else 0
+        group = sorted(group, key=lambda f: entered(journal, f.item, "done").seq)
+        newest = entered(journal, group[-1].item, "done").seq
+        spared |= {f.item.item for f in (group if newest < known_red else group[:-1])}
+    kept = []
+    for finding in findings:
+        if finding.item.item not in spared:
+            kept.append(finding)
+        elif not finding.item.verified:
+            kept.append(finding._replace(verdict="unconfirmed"))
+    return kept
 
 
 def _excused(journal: Journal, author: Author, item: PlanItem, check: Checked) -> bool:
-    """A change that was declared unnecessary, and a command that failed before the item was claimed."""
+    """A change that was declared unnecessary, and a command that failed before the item was claimed.
+
+    Not excused is the command that sent this very item back before.
+    """
     if check.check.startswith("path_changed:"):
         return NO_CHANGE in item.note.lower()
     if check.check.startswith("command:"):
-        runs = recent_by_tool(journal.connection, author.workspace, check.check, limit=20)
-        before = [e for e in runs if e.seq < item.seq]
-        return bool(before) and before[0].is_error
+        history = item_history(journal.connection, item.item)
+        if any(h.note.startswith(_refuted_by(check.check)) for h in history):
+            return False
+        claimed = entered(journal, item, "done").seq
+        runs = recent_by_tool(journal.connection, author.workspace, check.check, limit=50)
+        before = next((e for e in runs if e.seq < claimed), None)
+        return before is not None and before.is_error
     return False
 
 
-def _started_at(journal: Journal, item: PlanItem) -> float:
-    """Return when the item was last set in progress (or made)."""
-    history = item_history(journal.connection, item.item)
-    started = [
-        now.at
-        for before, now in zip([None, *history], history, strict=False)
-        if now.status == "in_progress" and (before is None or before.status != "in_progress")
-    ]
-    return int(seconds(started[-1] if started else history[0].at))
-
-
-def _changed_files(
-    journal: Journal, author: Author, items: list[PlanItem], tree: str
-) -> tuple[str, ...]:
-    started = [i for i in items if i.started_head]
-    if not started:
-        return ()
-    first = min(started, key=lambda i: i.item)
-    try:
-        changes = changes_since(tree, first.started_head, _started_at(journal, first))
-    except GitFailed:
-        return ()
-    return tuple(f"{c.path} ({c.how})" for c in changes[:_FILES_SHOWN])
+def _refuted_by(check: str) -> str:
+    return f"claimed done, refuted by {check}: "
 
 
 def _write(
@@ -193,7 +173,10 @@ def _write(
         for name, r in ran.items()
     }
     for finding in report.findings:
-        if finding.verdict not in ("verified", "refuted"):
+        now = plan_items(tx.connection, author.workspace, items=[finding.item.item])[0]
+        if finding.verdict == "unconfirmed" or now.version != finding.item.version:
+            continue  # nothing was shown, or another session moved the item on while we looked
+        if finding.verdict == "offered" and not _disagreements(tx, author, finding.item):
             continue
         decisive = next((c for c in finding.checked if c.verdict == FAIL), finding.checked[-1])
         stamp = evidence.get(decisive.check) or _archive(
@@ -204,7 +187,7 @@ def _write(
         if finding.verdict == "verified":
             _change(tx, author, finding.item, verified=True, evidence=stamp.seq)
         elif finding.verdict == "refuted":
-            note = f"claimed done, refuted by {decisive.check}: {decisive.seen}"
+            note = _refuted_by(decisive.check) + decisive.seen
             _change(
                 tx,
                 author,
@@ -252,14 +235,18 @@ def _disagree(
 
 def _settle_facts(tx: Transaction, author: Author, item: PlanItem, stamp: Stamp) -> None:
     """What an earlier reconciliation said about this item holds no longer: it was looked at again."""
+    for seq in _disagreements(tx, author, item):
+        add_fact_event(tx, author, seq, "retracted", source=stamp.seq, reason="checked again")
+
+
+def _disagreements(tx: Transaction, author: Author, item: PlanItem) -> list[int]:
     rows = fetch_all(
         tx.connection,
         "SELECT f.seq FROM fact_current f JOIN body b ON b.seq = f.seq AND b.field = 'subject' "
         "WHERE f.workspace = ? AND b.text = ?",
         (author.workspace, _subject(item)),
     )
-    for (seq,) in rows:
-        add_fact_event(tx, author, seq, "retracted", source=stamp.seq, reason="checked again")
+    return [seq for (seq,) in rows]
 
 
 def _archive(
