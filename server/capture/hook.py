@@ -14,11 +14,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO, NamedTuple
 
 from keepthread.server.capture.append import append_call, append_message, clean_value
-from keepthread.server.capture.events import (
-    answers_of_question_tool,
-    claude_code_call,
-    is_machine_text,
-)
+from keepthread.server.capture.clients.adapter import NAMES as CLIENTS
+from keepthread.server.capture.clients.adapter import Adapter, load_adapter
+from keepthread.server.capture.events import answers_of_question_tool, is_machine_text
 from keepthread.server.capture.host import host_process
 from keepthread.server.capture.transcript_check import prompt_is_human
 from keepthread.server.capture.windows import close_session, open_session, session_author
@@ -32,13 +30,6 @@ from keepthread.stores.windows import add_window_event, windows
 
 PAYLOAD_BYTES_MAX = 64 << 20
 
-CLIENTS = ("claude-code",)
-
-_IGNORED = frozenset(
-    "PreToolUse PermissionRequest PermissionDenied SubagentStart Notification PostToolBatch "
-    "TaskCompleted ConfigChange".split()
-)
-
 
 class Hook(NamedTuple):
     """One event with all that handling it needs."""
@@ -46,6 +37,7 @@ class Hook(NamedTuple):
     payload: Mapping[str, Any]
     environ: Mapping[str, str]
     journal: Journal
+    adapter: Adapter
 
     def text(self, name: str) -> str:
         """Return a payload field as text; ``""`` when it is missing or no string."""
@@ -66,7 +58,7 @@ def main(client: str, environ: Mapping[str, str]) -> int:
         return 2
     path = database_path(environ)
     try:
-        printed = handle(_read_payload(sys.stdin.buffer), environ, path)
+        printed = handle(_read_payload(sys.stdin.buffer), environ, path, client)
         if printed:
             sys.stdout.write(printed)
     except Exception as error:  # noqa: BLE001  (outermost: the client must go on whatever happens here)
@@ -74,18 +66,22 @@ def main(client: str, environ: Mapping[str, str]) -> int:
     return 0
 
 
-def handle(raw: bytes, environ: Mapping[str, str], path: str) -> str:
-    """Archive one event; return what the client should inject (only at SessionStart)."""
+def handle(raw: bytes, environ: Mapping[str, str], path: str, client: str = "claude-code") -> str:
+    """Archive one event; return what to print for the client to inject (only at SessionStart)."""
     payload = json.loads(raw.decode("utf-8", "replace"))
     if b"\\u" in raw:  # escapes are the only way in for what neither SQLite nor a path can hold
         payload = clean_value(payload)
     if not isinstance(payload, dict):
         raise ValueError("a hook's payload is a JSON object")
+    adapter = load_adapter(client)
+    payload = adapter.event(payload)
     event = str(payload.get("hook_event_name", ""))
-    if event in _IGNORED:
+    if event in adapter.ignored:
         return ""
+    if client != "claude-code":  # run from a shell of Claude Code, it would be taken for it
+        environ = {k: v for k, v in environ.items() if not k.startswith("CLAUDE")}
     journal = Journal(path, open_database(path, "trusted"), time.time)
-    hook = Hook(payload, environ, journal)
+    hook = Hook(payload, environ, journal, adapter)
     if event == "SessionStart":
         return _session_start(hook)
     with journal.transaction() as tx:
@@ -130,7 +126,7 @@ def _session_start(hook: Hook) -> str:
             source=hook.text("source") or "startup",
             host=host_process(hook.environ),
             place=_place(hook),
-            client="claude-code",
+            client=hook.adapter.client,
         )
     if not fresh:  # the client ran the same hook twice (settings and plugin): inject once
         return ""
@@ -141,7 +137,8 @@ def _session_start(hook: Hook) -> str:
     reconcile_at_opening(hook.journal, author, _place(hook).tree)
 
     reader = open_database(hook.journal.path, "reader", vectors=True)
-    return brief_window(reader, author, hook.journal.clock(), hook.journal.anchor.key)
+    window = brief_window(reader, author, hook.journal.clock(), hook.journal.anchor.key)
+    return hook.adapter.injected(window)
 
 
 def _author(hook: Hook, tx: Transaction, origin: str = "hook") -> tuple[Author, str]:
@@ -151,7 +148,7 @@ def _author(hook: Hook, tx: Transaction, origin: str = "hook") -> tuple[Author, 
         session=hook.session,
         host=lambda: host_process(hook.environ),
         place=lambda: _place(hook),
-        client="claude-code",
+        client=hook.adapter.client,
     )
     return author._replace(agent=agent, origin=origin), tree
 
@@ -162,11 +159,12 @@ def _place(hook: Hook) -> Place:
 
 
 def _tool_use(hook: Hook, tx: Transaction) -> None:
-    call = claude_code_call(hook.payload)
+    call = hook.adapter.call(hook.payload)
     key = hook.journal.anchor.key
     author, tree = _author(hook, tx)
     ref = hook.text("tool_use_id")
-    answers = answers_of_question_tool(hook.payload) if call.tool == "AskUserQuestion" else ""
+    asked = call.tool == "AskUserQuestion" and hook.adapter.client == "claude-code"
+    answers = answers_of_question_tool(hook.payload) if asked else ""
     if answers:
         append_message(
             tx, author._replace(origin="user"), "msg", answers, channel="user", key=key,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import apsw
 
+from keepthread.server.capture.clients.adapter import NAMES as HOOKED
 from keepthread.server.capture.files import FileRefused
 from keepthread.server.capture.imports import ImportFault
 from keepthread.server.cli import doctor, init, manage, read, user
@@ -65,7 +66,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     add("serve", manage.serve, "run the MCP server over stdio (clients start this)")
     hook = add("hook", manage.hook, "archive one event of a client's hook from stdin")
-    hook.add_argument("client", help="claude-code")
+    hook.add_argument("client", help=" | ".join(HOOKED))
     _add_clients(add)
     _add_reading(add)
     _add_managing(add)

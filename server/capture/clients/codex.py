@@ -1,0 +1,64 @@
+"""Codex's hooks (schemas of 0.171.0): Claude Code's names, with turns for prompts and no failure event."""
+
+import json
+import re
+from typing import Any
+
+from keepthread.server.capture.clients.adapter import Adapter, Payload, made_ref
+from keepthread.server.capture.events import Call, claude_code_call
+
+_EXIT = re.compile(r"^(?:Process exited with code|Exit code:?|exit status:?) (\d+)", re.M | re.I)
+_HEAD = 400
+_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
+
+
+def _event(payload: Payload) -> Payload:
+    turn = payload.get("turn_id", "")
+    prompt = payload.get("prompt")
+    # A turn may take further prompts of the person, so the turn alone does not name one. Its
+    # transcript says nothing about who sent a prompt.
+    ref = made_ref(turn, prompt) if isinstance(prompt, str) else turn
+    return {**payload, "prompt_id": ref, "transcript_path": ""}
+
+
+def _call(payload: Payload) -> Call:
+    answer, failed = _answer(payload.get("tool_response"))
+    call = claude_code_call({**payload, "tool_response": answer})
+    given = payload.get("tool_input")
+    patch = given.get("command") or given.get("input") if isinstance(given, dict) else given
+    if call.tool == "apply_patch" and isinstance(patch, str):
+        wrote = tuple(dict.fromkeys(path.strip() for path in _PATCHED.findall(patch)))
+        call = call._replace(path=wrote[0] if len(wrote) == 1 else "", wrote=wrote)
+    return call._replace(is_error=True, wrote=()) if failed else call
+
+
+def _answer(answer: Any) -> tuple[Any, bool]:
+    """Return what the tool showed, and whether it says that it failed."""
+    if isinstance(answer, str) and answer.startswith("{"):
+        try:
+            loaded = json.loads(answer)
+        except ValueError:
+            loaded = None
+        if isinstance(loaded, dict) and "output" in loaded:
+            answer = loaded
+    if isinstance(answer, dict):
+        about = answer.get("metadata")
+        code = answer.get("exit_code", about.get("exit_code") if isinstance(about, dict) else None)
+        shown = answer["output"] if isinstance(answer.get("output"), str) else answer
+        return shown, bool(code) or answer.get("isError") is True
+    found = _EXIT.search(answer[:_HEAD]) if isinstance(answer, str) else None
+    return answer, bool(found and int(found[1]))
+
+
+def _injected(text: str) -> str:
+    said = {"hookEventName": "SessionStart", "additionalContext": text}
+    return json.dumps({"hookSpecificOutput": said}, ensure_ascii=False)
+
+
+ADAPTER = Adapter(
+    client="codex",
+    ignored=frozenset(("PreToolUse", "PermissionRequest", "SubagentStart", "Interrupt")),
+    event=_event,
+    call=_call,
+    injected=_injected,
+)

@@ -1,0 +1,103 @@
+"""Cursor's hooks: an event a kind of tool, conversations for sessions, JSON inside strings."""
+
+import json
+from typing import Any
+
+from keepthread.server.capture.clients.adapter import Adapter, Payload, is_our_tool, made_ref
+from keepthread.server.capture.events import Call, claude_code_call, paths_of_call
+
+_EVENTS = {
+    "sessionStart": "SessionStart",
+    "sessionEnd": "SessionEnd",
+    "beforeSubmitPrompt": "UserPromptSubmit",
+    "afterAgentResponse": "Stop",
+    "preCompact": "PreCompact",
+    "afterShellExecution": "PostToolUse",
+    "afterMCPExecution": "PostToolUse",
+    "afterFileEdit": "PostToolUse",
+    "postToolUse": "PostToolUse",
+    "postToolUseFailure": "PostToolUseFailure",
+}
+_HAVE_THEIR_OWN = ("Shell", "Edit", "Write", "MCP:")
+
+
+def _event(payload: Payload) -> Payload:
+    name = str(payload.get("hook_event_name", ""))
+    said = {k: v for k, v in payload.items() if k != "user_email"}
+    ours = _EVENTS.get(name, name)
+    tool = str(payload.get("tool_name", ""))
+    if name == "postToolUse" and tool.startswith(_HAVE_THEIR_OWN):
+        ours = "PreToolUse"  # ignored: the event of its own kind brings it
+    roots = payload.get("workspace_roots")
+    said |= {
+        "hook_event_name": ours,
+        "cursor_event": name,
+        "session_id": payload.get("conversation_id") or payload.get("session_id", ""),
+        "prompt_id": payload.get("generation_id", ""),
+        "transcript_path": "",  # it does not say who sent a prompt
+    }
+    if isinstance(roots, list) and roots:
+        said["cwd"] = roots[0]
+    if ours.startswith("PostToolUse") and not payload.get("tool_use_id"):
+        said["tool_use_id"] = made_ref(said)
+    if name == "afterAgentResponse":
+        said["last_assistant_message"] = payload.get("text")
+    return said
+
+
+def _call(payload: Payload) -> Call:
+    event = payload.get("cursor_event")
+    if event == "afterShellExecution":
+        return _shaped(payload, "Shell", {"command": payload.get("command")}, payload.get("output"))
+    if event == "afterFileEdit":
+        edits = payload.get("edits")
+        written = [str(e.get("new_string", "")) for e in edits or [] if isinstance(e, dict)]
+        given = {"file_path": payload.get("file_path"), "edits": edits}
+        return _shaped(payload, "Edit", given, "\n".join(written))
+    answer = _loaded(
+        payload.get("result_json", payload.get("tool_output", payload.get("error_message")))
+    )
+    tool = str(payload.get("tool_name", ""))
+    call = _shaped(payload, tool, _loaded(payload.get("tool_input")), _content(answer))
+    failed = event == "postToolUseFailure" or (
+        isinstance(answer, dict) and answer.get("isError") is True
+    )
+    return call._replace(own=call.own or is_our_tool(tool), is_error=failed)
+
+
+def _shaped(payload: Payload, tool: str, given: Any, answer: Any) -> Call:
+    said = {
+        **payload,
+        "hook_event_name": "PostToolUse",
+        "tool_name": tool,
+        "tool_input": given,
+        "tool_response": answer,
+    }
+    path, wrote = paths_of_call(tool, given) if isinstance(given, dict) else ("", ())
+    return claude_code_call(said)._replace(path=path, wrote=wrote)
+
+
+def _loaded(value: Any) -> Any:
+    """Return what a JSON string holds; anything else as it is."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _content(answer: Any) -> Any:
+    return answer["content"] if isinstance(answer, dict) and "content" in answer else answer
+
+
+ADAPTER = Adapter(
+    client="cursor",
+    ignored=frozenset(
+        "PreToolUse preToolUse beforeShellExecution beforeMCPExecution beforeReadFile "
+        "afterAgentThought beforeTabFileRead afterTabFileEdit subagentStart stop".split()
+    ),
+    event=_event,
+    call=_call,
+    injected=lambda text: json.dumps({"additional_context": text}, ensure_ascii=False),
+)

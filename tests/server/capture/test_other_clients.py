@@ -1,0 +1,137 @@
+"""Hooks of Codex, Gemini CLI and Cursor.
+
+The golden files are built from the clients' published schemas, not recorded: each line is one
+payload and what the entry it makes must say (null: it makes none).
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keepthread.server.capture.clients.adapter import NAMES
+from keepthread.server.capture.hook import handle
+from keepthread.server.clients.descriptions import CLIENTS
+from keepthread.stores.database import open_database
+from keepthread.stores.query import fetch_all
+from keepthread.stores.windows import windows
+from tests.server.capture.hooks import FIXTURES, archived
+
+DEV = Path(__file__).parents[3] / ".dev"
+GOLDEN = {
+    "codex": "codex-0.171.0.built.jsonl",
+    "gemini": "gemini-cli-0.61.0.built.jsonl",
+    "cursor": "cursor-2.0.77.built.jsonl",
+}
+
+
+def golden(client: str, work: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
+    """Yield each payload with what its entry must say."""
+    for line in (FIXTURES / GOLDEN[client]).read_text(encoding="utf-8").splitlines():
+        row = json.loads(line.replace("/w/app", str(work)))
+        yield row["payload"], row["entry"]
+
+
+def send(client: str, payload: dict[str, Any], db: str, **environ: str) -> str:
+    return handle(json.dumps(payload).encode(), environ, db, client)
+
+
+@pytest.fixture
+def source(work: Path) -> Path:
+    """The work tree with the file that the golden payloads read."""
+    (work / "src").mkdir()
+    (work / "src/retry.py").write_text("RETRIES = 2\n", encoding="utf-8")
+    return work
+
+
+@pytest.mark.parametrize("client", GOLDEN)
+def test_each_event_becomes_the_entry_it_must(client: str, db: str, source: Path) -> None:
+    for payload, expected in golden(client, source):
+        before = len(archived(db)) if os.path.exists(db) else 0
+        send(client, payload, db)
+        made = archived(db)[before:] if os.path.exists(db) else []
+        assert len(made) == (expected is not None), payload
+        for entry, wanted in zip(made, [expected or {}], strict=False):
+            said = {
+                **entry._asdict(), "kind": entry.id.partition("-")[0], "wrote": wrote(db, entry.seq)
+            }  # fmt: skip
+            assert {name: said[name] for name in wanted} == wanted
+
+
+@pytest.mark.parametrize("client", GOLDEN)
+def test_the_same_events_seen_twice_are_archived_once(client: str, db: str, source: Path) -> None:
+    known = [p for p, entry in golden(client, source) if entry and entry["kind"] != "sys"]
+    for payload in known:
+        send(client, payload, db)
+    once = len(archived(db))
+    for payload in known:
+        send(client, payload, db)
+    assert len(archived(db)) == once == len(known)
+
+
+@pytest.mark.parametrize("client", GOLDEN)
+def test_a_new_session_is_given_its_window_as_the_client_wants_it(
+    client: str, db: str, source: Path
+) -> None:
+    events = list(golden(client, source))
+    for payload, _ in events:
+        send(client, payload, db)
+    name = "conversation_id" if client == "cursor" else "session_id"
+    printed = send(client, {**events[0][0], name: "the next one"}, db)
+    said = json.loads(printed)
+    window = (
+        said["additional_context"]
+        if client == "cursor"
+        else said["hookSpecificOutput"]["additionalContext"]
+    )
+    assert "Raised to 3." in window
+    for payload, _ in events[1:]:
+        assert send(client, {**payload, name: "the next one"}, db) == ""
+
+
+@pytest.mark.parametrize("client", GOLDEN)
+def test_it_is_not_taken_for_the_claude_code_that_started_it(
+    client: str, db: str, source: Path
+) -> None:
+    for payload, _ in golden(client, source):
+        send(client, payload, db, CLAUDE_CODE_SESSION_ID="outer", CLAUDE_PROJECT_DIR="/elsewhere")
+    found = windows(open_database(db, "reader"), 1)
+    assert {(w.client, w.work_tree) for w in found} == {(client, str(source))}
+    assert "outer" not in {w.session for w in found}
+
+
+def test_cursors_user_is_not_stored(db: str, source: Path) -> None:
+    for payload, _ in golden("cursor", source):
+        send("cursor", payload, db)
+    assert not any("someone@example.com" in f"{e.args}{e.output}" for e in archived(db))
+
+
+@pytest.mark.parametrize("client", GOLDEN)
+@pytest.mark.parametrize(
+    "raw", [b"", b"[]", b"{}", b'{"hook_event_name": "AfterTool", "tool_response": 7}', b"\xff"]
+)
+def test_what_nobody_can_read_never_stops_the_client(client: str, raw: bytes, db: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "keepthread", "hook", client],
+        input=raw, capture_output=True, check=False, cwd=Path(db).parent.parent,
+        env={"KEEPTHREAD_DB": db, "PYTHONPATH": str(DEV), "HOME": str(Path(db).parent)},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+def test_every_client_that_is_connected_with_hooks_has_an_adapter() -> None:
+    assert {client.name for client in CLIENTS if client.hooks} == set(NAMES)
+
+
+def wrote(db: str, seq: int) -> list[str]:
+    rows = fetch_all(
+        open_database(db, "reader"),
+        "SELECT value FROM tag WHERE seq = ? AND name = 'wrote' ORDER BY value",
+        (seq,),
+    )
+    return [str(row[0]) for row in rows]
