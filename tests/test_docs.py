@@ -11,8 +11,9 @@ import pytest
 from mcp import Client
 
 from keepthread.server.app import build_server
+from keepthread.server.capture.clients.adapter import NAMES as CLIENTS
 from keepthread.server.capture.events import OUR_TOOLS
-from keepthread.server.capture.hook import _EVENTS, CLIENTS
+from keepthread.server.capture.hook import _EVENTS
 from keepthread.server.cli.main import build_parser
 from keepthread.server.memory import Memory
 from keepthread.server.places import Place
