@@ -5,11 +5,11 @@ Budgets are in characters, so no tokenizer is loaded.
 
 import apsw
 
-from keepthread.server.context.assembly import MORE, NOTES, capture_lines
+from keepthread.server.context.assembly import NOTES, capture_lines, pack_intact
 from keepthread.server.context.fact_lines import fact_items
 from keepthread.server.context.frame import frame_mark, header
 from keepthread.server.context.moment import FINISHED, Moment, read_moment
-from keepthread.server.context.packing import Item, pack
+from keepthread.server.context.packing import Item
 from keepthread.server.context.ranking import Weights
 from keepthread.server.context.sections import decision_items, pinned_items, plan_section_items
 from keepthread.server.handoff.note import handoff_items
@@ -54,7 +54,7 @@ def brief_window(connection: apsw.Connection, author: Author, now: float, key: b
             if name == "pinned":  # goal and constraints may take room from what follows
                 needed = sum(len(i.text) for i in found if i.priority < 0) + len(head) + 100
                 budget = max(budget, min(needed, _PINNED_CHARS_MAX))
-            section = pack(name, head, found, MORE[name], min(budget, left), len)
+            section = pack_intact(connection, name, head, found, min(budget, left), len)
             text += section.text
             left -= section.size
     return text + _CLOSING

@@ -172,13 +172,9 @@ def _sections(
     count: Count,
 ) -> tuple[Section, ...]:
     def section(name: str, items: Sequence[Item], budget: int, left_out: int = 0) -> Section:
-        packed = pack(name, heads[name], items, MORE[name], budget, count, left_out=left_out)
-        refs = {i.ref for i in packed.shown if i.ref}
-        damaged = refs - intact_records(moment.connection, sorted(refs))
-        if not damaged:
-            return packed
-        # Never served; `keepthread verify` names it.
-        return section(name, [i for i in items if i.ref not in damaged], budget, left_out)
+        return pack_intact(
+            moment.connection, name, heads[name], items, budget, count, left_out=left_out
+        )
 
     pinned = section("pinned", pinned_lines, given.pinned)
     most = max(_FACTS_MIN, given.facts // _FACT_TOKENS_MIN)
@@ -190,6 +186,26 @@ def _sections(
         section("facts", facts, given.facts, unread),
         section("tail", tail_items(moment), given.tail),
     )
+
+
+def pack_intact(
+    connection: apsw.Connection,
+    name: str,
+    head_line: str,
+    items: Sequence[Item],
+    budget: int,
+    count: Count,
+    *,
+    left_out: int = 0,
+) -> Section:
+    """Pack a section without records that differ from what was written: those are served nowhere."""
+    packed = pack(name, head_line, items, MORE[name], budget, count, left_out=left_out)
+    refs = {i.ref for i in packed.shown if i.ref}
+    damaged = refs - intact_records(connection, sorted(refs))
+    if not damaged:
+        return packed
+    sound = [i for i in items if i.ref not in damaged]
+    return pack_intact(connection, name, head_line, sound, budget, count, left_out=left_out)
 
 
 def _check_size(max_tokens: int, least: int) -> None:

@@ -3,6 +3,7 @@
 import apsw
 import pytest
 
+from keepthread.server.brief import brief_window
 from keepthread.server.memory import Client, Memory
 from keepthread.server.record_pages import read_record
 from keepthread.server.search_answer import search_text
@@ -45,6 +46,8 @@ def test_a_falsified_record_is_served_nowhere(
     for stage in ("plan", "execute", "review"):
         window = opened.context(stage=stage).text
         assert FALSE not in window
+    brief = brief_window(opened.reader, opened.onlooker().author, 0.0, opened.capture.anchor.key)
+    assert FALSE not in brief
     assert FALSE not in search_text(opened, "port commits", Filters(), 20, 4_000)
     with pytest.raises(DatabaseDamaged):
         read_record(opened, record, 0, 2_000)
