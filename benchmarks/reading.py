@@ -47,6 +47,7 @@ def run(rounds: int, facts: int = 1_000, entries: int = 1_000) -> Iterator[Figur
         try:
             started = time.perf_counter()
             words = Fill(memory, Texts()).all(entries, facts)
+            fetch_all(memory.capture.connection, "PRAGMA wal_checkpoint(TRUNCATE)")
             detail: dict[str, object] = {
                 "facts": facts,
                 "entries": entries,
