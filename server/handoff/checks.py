@@ -82,12 +82,12 @@ def _file_contains(rest: str, world: World) -> tuple[str, str]:
     try:
         data = read_file(world.tree, path).data.decode("utf-8", "replace")
     except FileRefused as error:
-        return FAIL, str(error)
-    return (
-        (PASS, f"{path} contains it")
-        if text in data
-        else (FAIL, f"{path} does not contain {text!r}")
-    )
+        relative = relative_path(world.tree, path)
+        missing = relative and not os.path.lexists(os.path.join(world.tree, relative))
+        return FAIL if missing else UNKNOWN, str(error)
+    if text in data:
+        return PASS, f"{path} contains it"
+    return FAIL, f"{path} does not contain {text!r}"
 
 
 def _commit_mentions(text: str, world: World) -> tuple[str, str]:

@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from keepthread.server.capture.files import FileRefused, read_file
@@ -132,11 +133,11 @@ class GitTruth:
     def _base(self, commit: str, since_seconds: float) -> str:
         if not self.head or commit == self.head:
             return self.head
-        if _OBJECT_NAME.fullmatch(commit):
-            try:
-                return _git(self.tree, "rev-parse", "--verify", "-q", commit + "^{commit}").strip()
-            except GitFailed:
-                pass  # rewritten, and collected since
+        if commit not in self._committed and _OBJECT_NAME.fullmatch(commit):
+            with suppress(GitFailed):  # rewritten, and collected since
+                self._committed[commit] = _committed(self.tree, commit)
+        if commit in self._committed:
+            return commit
         since = f"--since={int(since_seconds)}"
         made = _git(self.tree, "rev-list", f"--max-count={COMMITS_MAX}", since, "HEAD").split()
         if not made:

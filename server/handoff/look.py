@@ -32,7 +32,7 @@ class Look:
         begun = _begun(self._journal, item)
         tree = self._work_tree(item)
         gone = tree != self._tree and not os.path.isdir(tree)
-        world = self._world(self._tree if gone else tree, item.started_head, begun)
+        world = self._world(self._tree if gone else tree, item, begun)
         checked = [run_check(c, world) for c in item.checks]
         if gone:
             checked = [c._replace(verdict=UNKNOWN) if c.verdict == FAIL else c for c in checked]
@@ -50,14 +50,16 @@ class Look:
             return ()
         return tuple(f"{c.path} ({c.how})" for c in changes[:_FILES_SHOWN])
 
-    def _world(self, tree: str, commit: str, since: float) -> World:
+    def _world(self, tree: str, item: PlanItem, since: float) -> World:
         run = self._run if tree == self._tree else _not_here
         truth = self._truth(tree)
         if truth is None:
             return World(tree, None, None, run)
         try:
-            changes = truth.changes_since(commit, since)
-            messages = truth.messages_since(commit, since)
+            changes = truth.changes_since(item.started_head, since)
+            messages = []
+            if any(c.startswith("commit_mentions:") for c in item.checks):
+                messages = truth.messages_since(item.started_head, since)
         except GitFailed as error:
             self._remark(error)
             return World(tree, None, None, run)
