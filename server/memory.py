@@ -37,6 +37,7 @@ from keepthread.stores.served import log_served
 from keepthread.stores.tasks import newest_task
 from keepthread.stores.vectors import MODEL_MISMATCH, stored_model
 from keepthread.stores.workspaces import USER_SCOPE, ensure_workspace, find_workspace
+from keepthread.validators.contradictions import Judge
 from keepthread.validators.gate import Gate, GateSettings
 from keepthread.validators.gate_view import Caller
 from keepthread.validators.judges.local import Judgement, Statement, judge
@@ -81,7 +82,7 @@ class Memory:
             settings=GateSettings(
                 settings.writes_per_window,
                 settings.writes_between_calls,
-                judge if settings.judge == "local" else _no_judge,
+                _judge_of(settings),
             ),
             pinned_overflow=self._pinned_overflow,
         )
@@ -284,6 +285,17 @@ def client_of_environment(
     pid, started = host()
     session = environ.get("CLAUDE_CODE_SESSION_ID", "") or f"{name}-{pid or os.getppid()}-{started}"
     return Client(name, session, (pid, started))
+
+
+def _judge_of(settings: Settings) -> Judge:
+    """Return the judge that the settings name. The key is read by the API's own client."""
+    if settings.judge == "none":
+        return _no_judge
+    if settings.judge == "anthropic":
+        from keepthread.validators.judges.anthropic import ModelJudge  # noqa: PLC0415  (pydantic)
+
+        return ModelJudge(settings.judge_model)
+    return judge
 
 
 def _no_judge(old: Statement, new: Statement, similarity: float | None) -> Judgement:

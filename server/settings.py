@@ -24,7 +24,8 @@ class Settings(NamedTuple):
     db: str
     workspace: str = ""  # NAME, DIR or NAME=DIR; "" finds the repository of the working directory
     embedder: str = ""  # "" the built-in model, "none", or a sentence-transformers name or path
-    judge: str = "local"  # local | none
+    judge: str = "local"  # local | none | anthropic (needs ANTHROPIC_API_KEY and the extra)
+    judge_model: str = "claude-haiku-4-5"
     token_safety: float = 1.0  # multiplies counts, for models whose tokenizer is not o200k_base
     writes_per_window: int = 60  # 0 = no limit
     writes_between_calls: int = 6
@@ -97,8 +98,8 @@ def _typed(name: str, value: Any) -> Any:
         raise SettingsError(f"{name}={value!r} must be of type {kind.__name__}") from error
     if kind in (int, float) and found < 0:
         raise SettingsError(f"{name}={value!r} must not be negative")
-    if name == "judge" and found not in ("local", "none"):
-        raise SettingsError(f"judge={value!r} must be local or none")
+    if name == "judge" and found not in ("local", "none", "anthropic"):
+        raise SettingsError(f"judge={value!r} must be local, none or anthropic")
     if name == "token_safety" and not 0.5 <= found <= 3:
         raise SettingsError(f"token_safety={value!r} must be between 0.5 and 3")
     return found

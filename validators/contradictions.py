@@ -37,7 +37,7 @@ def resolve_contradiction(judge: Judge) -> Callable[[Write, View], Refusal | Wri
     """Return the rule for one judge.
 
     ``older_than_belief``, ``inference_against_observation``. Fills in ``supersedes``,
-    ``disputes``, ``duplicate_of``, ``judged`` and remarks.
+    ``disputes``, ``duplicate_of`` and remarks.
     """
 
     def check_contradiction(write: Write, view: View) -> Refusal | Write | None:
@@ -47,13 +47,13 @@ def resolve_contradiction(judge: Judge) -> Callable[[Write, View], Refusal | Wri
         write, conflicts = named
         known = {c.fact.seq for c in conflicts}
         near = view.similar_facts(write.text, write.subject, write.vector)
-        judged = set(known)
         new = Statement(write.text, write.subject, _KIND[write.kind])
         for fact, cosine in near:
-            judged.add(fact.seq)
             if fact.seq in known or not scope_agrees(write.scope, fact.scope):
                 continue
             verdict = judge(Statement(fact.text, fact.subject, fact.kind), new, cosine)
+            if verdict.note and verdict.note not in write.remarks:
+                write = write._replace(remarks=(*write.remarks, verdict.note))
             if write.duplicate_of is None and _mergeable(write, fact):
                 # The near-duplicate rule decides, not the judge's label: a paraphrase with less or
                 # other detail would attach its evidence to words it does not contain.
@@ -62,7 +62,6 @@ def resolve_contradiction(judge: Judge) -> Callable[[Write, View], Refusal | Wri
                     continue
             if verdict.label == "contradiction" and not write.both_hold:
                 conflicts.append(Conflict(fact, verdict.sure, verdict.why))
-        write = write._replace(judged=frozenset(judged))
         for conflict in conflicts:
             result = _settle(write, conflict, view)
             if isinstance(result, Refusal):

@@ -50,9 +50,7 @@ def resolve_settled(judge: Judge) -> Callable[[Write, View], Refusal | Write | N
                     "Name the active decision that this one replaces (memory://decisions lists them).",
                 )
             write = write._replace(supersedes=(old.seq,))
-        judged: set[int] = set()
         for old, cosine in view.similar_decisions(write.text, write.vector):
-            judged.add(old.seq)
             if old.seq in write.supersedes or not scope_agrees(write.scope, old.scope):
                 continue
             if is_duplicate(old.decision, write.text, cosine):
@@ -67,7 +65,7 @@ def resolve_settled(judge: Judge) -> Callable[[Write, View], Refusal | Write | N
                     'supersedes="none" states that both apply.',
                     ((old.id, old.decision), ("its reason", old.reason)),
                 )
-        return write._replace(judged=frozenset(judged))
+        return write
 
     return check_settled
 

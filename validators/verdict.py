@@ -68,7 +68,6 @@ class Write(NamedTuple):
     confidence: float = 0.0
     expires_at: str = ""
     vector: bytes | None = None
-    judged: frozenset[int] = frozenset()
     remarks: tuple[str, ...] = ()
     item: PlanItem | None = None
     depends_on: tuple[int, ...] = ()

@@ -38,6 +38,7 @@ class Judgement(NamedTuple):
     score: float
     sure: bool
     why: str
+    note: str = ""  # what the answer should say about how this was judged
 
 
 def judge(old: Statement, new: Statement, similarity: float | None = None) -> Judgement:
