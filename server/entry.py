@@ -10,6 +10,10 @@ def main() -> int:
         from keepthread.server.capture.hook import main as hook  # noqa: PLC0415  (see above)
 
         return hook(sys.argv[2] if len(sys.argv) > 2 else "", os.environ)
+    if len(sys.argv) >= 2 and sys.argv[1] == "guard":
+        from keepthread.server.capture.guard import main as guard  # noqa: PLC0415
+
+        return guard(os.environ)
     from keepthread.server.cli.main import main as command_line  # noqa: PLC0415
 
     return command_line(sys.argv[1:], os.environ)

@@ -36,6 +36,20 @@ def database_path(environ: Mapping[str, str]) -> str:
     return os.path.join(base, "keepthread", "memory.db")
 
 
+def user_config_file(environ: Mapping[str, str]) -> str:
+    """Return where the user's own ``keepthread.toml`` lies: KEEPTHREAD_CONFIG, or the usual place."""
+    if environ.get("KEEPTHREAD_CONFIG"):
+        return os.path.abspath(os.path.expanduser(environ["KEEPTHREAD_CONFIG"]))
+    home = os.path.expanduser("~")
+    if sys.platform == "win32":
+        base = environ.get("APPDATA") or os.path.join(home, "AppData", "Roaming")
+    elif sys.platform == "darwin":
+        base = os.path.join(home, "Library", "Application Support")
+    else:
+        base = environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    return os.path.join(base, "keepthread", "keepthread.toml")
+
+
 def find_place(folder: str, named: str = "") -> Place:
     """Return the workspace of ``folder``, or the one ``named`` as ``NAME``, ``DIR`` or ``NAME=DIR``."""
     name, has_folder, named_folder = named.partition("=")

@@ -6,12 +6,11 @@ and is not read for these.
 """
 
 import os
-import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from keepthread.server.context.ranking import Weights
-from keepthread.server.places import database_path
+from keepthread.server.places import database_path, user_config_file
 
 
 class SettingsError(Exception):
@@ -61,20 +60,6 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
     if unknown:
         raise SettingsError(f"unknown setting {unknown[0]!r}; known: {', '.join(Settings._fields)}")
     return Settings(**{name: _typed(name, value) for name, value in given.items()})
-
-
-def user_config_file(environ: Mapping[str, str]) -> str:
-    """Return where the user's own ``keepthread.toml`` lies: KEEPTHREAD_CONFIG, or the usual place."""
-    if environ.get("KEEPTHREAD_CONFIG"):
-        return os.path.abspath(os.path.expanduser(environ["KEEPTHREAD_CONFIG"]))
-    home = os.path.expanduser("~")
-    if sys.platform == "win32":
-        base = environ.get("APPDATA") or os.path.join(home, "AppData", "Roaming")
-    elif sys.platform == "darwin":
-        base = os.path.join(home, "Library", "Application Support")
-    else:
-        base = environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
-    return os.path.join(base, "keepthread", "keepthread.toml")
 
 
 def _file_settings(environ: Mapping[str, str]) -> dict[str, Any]:

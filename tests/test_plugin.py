@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from keepthread.server.capture.hook import _EVENTS
+from keepthread.server.clients.descriptions import CLAUDE_CODE_EVENTS, GUARDED_TOOLS
 
 ROOT = Path(__file__).resolve().parent.parent
 PLUGIN = ROOT / ".claude-plugin"
@@ -52,8 +53,20 @@ def test_the_version_is_the_packages() -> None:
     assert plugin["description"] == project["description"]
 
 
-def test_it_hooks_every_event_that_is_handled() -> None:
-    assert set(manifest("hooks.json")["hooks"]) == {*_EVENTS, "SessionStart"}
+def test_it_hooks_every_event_that_is_handled_as_init_does() -> None:
+    hooks = manifest("hooks.json")["hooks"]
+    assert set(hooks) == {*_EVENTS, "SessionStart", "PreToolUse"} == set(CLAUDE_CODE_EVENTS)
+    for event, seconds in CLAUDE_CODE_EVENTS.items():
+        (group,) = hooks[event]
+        verb = "guard" if event == "PreToolUse" else "hook"
+        launcher = '"${CLAUDE_PLUGIN_ROOT}/.claude-plugin/keepthread"'
+        command = {
+            "type": "command",
+            "command": f"{launcher} {verb} claude-code",
+            "timeout": seconds,
+        }
+        assert group["hooks"] == [command]
+    assert hooks["PreToolUse"][0]["matcher"] == GUARDED_TOOLS
 
 
 def test_its_own_environment_comes_first_then_the_path_then_the_home(

@@ -67,6 +67,8 @@ def build_parser() -> argparse.ArgumentParser:
     add("serve", manage.serve, "run the MCP server over stdio (clients start this)")
     hook = add("hook", manage.hook, "archive one event of a client's hook from stdin")
     hook.add_argument("client", help=" | ".join(HOOKED))
+    guard = add("guard", manage.guard, "refuse a call that would touch the memory behind its back")
+    guard.add_argument("client", help="claude-code")
     _add_clients(add)
     _add_reading(add)
     _add_managing(add)

@@ -37,6 +37,13 @@ def hook(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     return run_hook(options.client, environ)
 
 
+def guard(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """``keepthread guard CLIENT`` (the console script takes a shorter way to the same place)."""
+    from keepthread.server.capture.guard import main as run_guard  # noqa: PLC0415
+
+    return run_guard(environ)
+
+
 def import_file(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """``keepthread import FILE``"""
     settings = read_settings(environ)

@@ -21,7 +21,7 @@ from keepthread.server.clients.toml_table import drop_table, put_table, read_tab
 SERVER = "keepthread"
 BACKUP = ".before-keepthread"
 
-_OUR_HOOK = re.compile(r"keepthread(?:\.exe)?[\"']*\s+hook\s")
+_OUR_HOOK = re.compile(r"keepthread(?:\.exe)?[\"']*\s+(?:hook|guard)\s")
 _STARTUP_SECONDS = 30
 
 
@@ -165,11 +165,11 @@ def _steps(client: Description, given: Mapping[str, str], launch: Launch) -> Seq
             )
         ]
     if client.hooks is not None:
-        hooks, line = client.hooks, launch.line("hook", client.name)
+        hooks, name = client.hooks, client.name
         steps.append(
             _Step(
                 _place(hooks.where, given)[0],
-                lambda text: _add_hooks(text, hooks, line),
+                lambda text: _add_hooks(text, hooks, launch, name),
                 _strip_hooks,
             )
         )
@@ -209,8 +209,13 @@ def _change(file: str, steps: Sequence[_Step], remove: bool) -> Change | None:
     return Change(file, before, None if gone else bare)
 
 
-def _add_hooks(text: str, hooks: Hooks, line: str) -> str:
-    wanted = {event: _hook(hooks, event, line) for event in hooks.events}
+def _add_hooks(text: str, hooks: Hooks, launch: Launch, client: str) -> str:
+    wanted = {
+        event: _hook(
+            hooks, event, launch.line("guard" if event in hooks.guarded else "hook", client)
+        )
+        for event in hooks.events
+    }
     present = find(text, ("hooks",))
     if isinstance(present, dict) and _all_there(present, wanted):
         return text

@@ -23,6 +23,7 @@ class Hooks(NamedTuple):
     events: Mapping[str, int]
     shape: Literal["groups", "flat"] = "groups"
     matcher: Mapping[str, str] = {}
+    guarded: frozenset[str] = frozenset()  # events at which calls are refused, not archived
 
 
 class Description(NamedTuple):
@@ -45,7 +46,8 @@ _NONE = (
     "this client has no capture: nothing it does becomes evidence. Facts can cite files read by "
     "capture_file, and what another client captured in the same workspace."
 )
-_EVERY_TOOL = {"PreToolUse": "*", "PostToolUse": "*", "PostToolUseFailure": "*"}
+GUARDED_TOOLS = "^(Bash|PowerShell|Write|Edit|MultiEdit|NotebookEdit|mcp__.*)$"
+_MATCHERS = {"PreToolUse": GUARDED_TOOLS, "PostToolUse": "*", "PostToolUseFailure": "*"}
 
 CLAUDE_CODE_EVENTS = {
     "SessionStart": 30, "UserPromptSubmit": 10, "PreToolUse": 5, "PostToolUse": 10,
@@ -69,7 +71,8 @@ CLIENTS = (
         hooks=Hooks(
             Where("{claude}/settings.json", "{project}/.claude/settings.local.json"),
             CLAUDE_CODE_EVENTS,
-            matcher=_EVERY_TOOL,
+            matcher=_MATCHERS,
+            guarded=frozenset(("PreToolUse",)),
         ),
         capture="tool calls and your prompts; a new session starts with its window",
         check=f"start a new session (/mcp lists keepthread), {_CHECK}",

@@ -23,7 +23,9 @@ pytestmark = pytest.mark.clients
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = "mcp__plugin_keepthread_keepthread__"
-ALLOWED = f"Bash,Read,Agent,ReadMcpResourceTool,{OURS}record_fact,mcp__keepthread__record_fact"
+ALLOWED = (
+    f"Bash,Read,Write,Agent,ReadMcpResourceTool,{OURS}record_fact,mcp__keepthread__record_fact"
+)
 
 
 def fact(text: str, source: str, *, server: str = OURS) -> Block:
@@ -157,6 +159,20 @@ def test_a_sub_agents_call_carries_its_agent(claude: ClaudeCode) -> None:
     assert sorted(calls) == [("Agent", 0), ("Bash", 1)]
     said = claude.entries("j.kind", "j.kind = 'msg'")
     assert said == [("msg",)], "only the person's prompt is the user's word"
+
+
+def test_calls_that_would_touch_the_memory_do_not_run(claude: ClaudeCode) -> None:
+    forged = f"echo '{{}}' > ran; {claude.plugin}/.venv/bin/keepthread hook claude-code < ran"
+    by_shell, by_edit, ordinary = claude.ask(
+        "forge something",
+        [("Bash", {"command": forged})],
+        [("Write", {"file_path": f"{claude.world.db}.new", "content": "nothing"})],
+        [("Bash", {"command": "echo it goes on"})],
+    )
+    assert "Keepthread refuses this call: it would touch the archive" in by_shell
+    assert "Keepthread refuses this call: it would touch its database" in by_edit
+    assert "it goes on" in ordinary
+    assert not (claude.world.tree / "ran").exists()
 
 
 def test_init_connects_the_client_without_the_plugin(claude: ClaudeCode) -> None:

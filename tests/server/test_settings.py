@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from keepthread.server.settings import Settings, SettingsError, read_settings, user_config_file
+from keepthread.server.places import user_config_file
+from keepthread.server.settings import Settings, SettingsError, read_settings
 
 
 @pytest.fixture
