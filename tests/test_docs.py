@@ -21,6 +21,7 @@ from keepthread.server.settings import Settings
 from keepthread.validators.confidence import _BY_LEVEL, inference_confidence
 
 MODULES = re.compile(r"(<!-- modules:begin[^\n]*\n).*?(<!-- modules:end -->)", re.DOTALL)
+FIGURES = re.compile(r"(<!-- figures:begin[^\n]*\n).*?(<!-- figures:end -->)", re.DOTALL)
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted(
@@ -59,6 +60,25 @@ def module_table() -> str:
     return "\n".join(lines) + "\n"
 
 
+def figures_table() -> str:
+    """Return the newest benchmark results as a table."""
+    newest = max((ROOT / "benchmarks/results").glob("*.jsonl"))
+    lines = [
+        "| what | ratio | CPU ratio | ours, ms (CPU) | floor, ms (CPU) |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for line in newest.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        cpu = (row["cpu_ratio"] or "-", *(_ms(row, side) for side in ("ours", "floor")))
+        lines.append(f"| {row['name']} | {row['ratio']} | {cpu[0]} | {cpu[1]} | {cpu[2]} |")
+    return "\n".join(lines) + "\n"
+
+
+def _ms(row: dict[str, float], side: str) -> str:
+    used = row[f"cpu_{side}_ms"]
+    return f"{row[f'{side}_ms']:.1f} ({used:.1f})" if used else f"{row[f'{side}_ms']:.1f}"
+
+
 def refusal_codes() -> set[str]:
     """Return every code that the validators' sources give a Refusal."""
     found = set()
@@ -93,7 +113,8 @@ def test_the_readme_lists_every_command() -> None:
 
 
 def test_the_readme_names_the_clients_whose_hooks_are_understood() -> None:
-    assert set(re.findall(r"`keepthread hook ([\w-]+)`", README)) == set(CLIENTS)
+    row = README.partition("| `keepthread hook CLIENT` |")[2].partition("\n")[0]
+    assert set(re.findall(r"`([\w-]+)`", row)) == set(CLIENTS)
 
 
 def test_the_readme_lists_every_setting_with_its_default() -> None:
@@ -158,6 +179,14 @@ def test_the_architecture_lists_every_module() -> None:
     assert set(first_cells(module_table())) <= set(listed), "run: python tests/test_docs.py"
 
 
+def test_the_table_of_speed_is_that_of_the_newest_results() -> None:
+    text = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
+    found = FIGURES.search(text)
+    assert found is not None
+    shown = found[0].removeprefix(found[1]).removesuffix(found[2])
+    assert shown == figures_table(), "run: python tests/test_docs.py"
+
+
 def test_the_architecture_gives_a_reason_for_every_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
@@ -167,7 +196,11 @@ def test_the_architecture_gives_a_reason_for_every_dependency() -> None:
 
 
 if __name__ == "__main__":
-    page = ROOT / "docs/architecture.md"
-    table = module_table()
-    old = page.read_text(encoding="utf-8")
-    page.write_text(MODULES.sub(lambda m: m[1] + table + m[2], old), encoding="utf-8")
+    for name, pattern, table in (
+        ("docs/architecture.md", MODULES, module_table()),
+        ("docs/performance.md", FIGURES, figures_table()),
+    ):
+        old = (ROOT / name).read_text(encoding="utf-8")
+        begin, end = pattern.search(old).groups()  # type: ignore[union-attr]
+        new = old.partition(begin)[0] + begin + table + end + old.partition(end)[2]
+        (ROOT / name).write_text(new, encoding="utf-8")
