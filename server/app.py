@@ -73,6 +73,7 @@ def serve(environ: Mapping[str, str], folder: str) -> int:
         client=client_of_environment("mcp", environ, lambda: host_process(environ)),
     )
     worker = EmbeddingWorker(settings.db, memory.embedder)
+    memory.embedding_fault = lambda: worker.fault
     server = build_server(memory)
     # Loading starts after the first answers have gone out: they must not wait for it.
     later = threading.Timer(0.5, _load_models, (memory, worker))

@@ -68,7 +68,7 @@ class EmbeddingWorker:
                 if not embed_batch(journal, model, holder):
                     self._stop.wait(IDLE_SECONDS)
         except (StoreError, EmbeddingError) as error:
-            self.fault = str(error)  # `status` and every answer say so; full text goes on serving
+            self.fault = str(error)  # windows and searches say so; full text goes on serving
         finally:
             journal.connection.close()
 

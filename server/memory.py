@@ -76,6 +76,7 @@ class Memory:
         self.capture, self._model = self._journal("trusted"), self._journal("model")
         self.reader = open_database(settings.db, "reader", vectors=True)
         self._watch: dict[str, FileWatch] = {}
+        self.embedding_fault: Callable[[], str] = str  # why no vectors are made; "" while they are
         self.gate = Gate(
             self._model,
             embedder=self._ready_embedder,
@@ -234,6 +235,8 @@ class Memory:
             return [*lines, "degraded: embedder loading, search and ranking use full text only"]
         if self.embedder.state != "ready":
             return [*lines, f"degraded: no embedder ({self.embedder.state}); full text only"]
+        if self.embedding_fault():
+            return [*lines, f"degraded: new texts get no vectors: {self.embedding_fault()}"]
         stored, model = stored_model(self.reader), self.embedder.get()
         if stored is not None and model is not None and stored[1] != model.model_id:
             return [*lines, f"degraded: vectors are of {stored[1]}; {MODEL_MISMATCH}"]

@@ -25,6 +25,7 @@ from keepthread.stores.windows import (
 from keepthread.stores.workspaces import ensure_workspace
 
 _SAME_EVENT_SECONDS = 5.0
+_OPEN_MAX = 500
 _RECORDS = ("call", "msg", "say", "sys", "fact", "decision", "plan", "question")
 
 
@@ -106,7 +107,7 @@ def resolve_window(
 
 def _end_cleared(tx: Transaction, workspace: int, host: tuple[int, str]) -> None:
     """Close what a cleared client had open: it goes on under another session id, its server under the old."""
-    for window in windows(tx.connection, workspace, open_only=True):
+    for window in windows(tx.connection, workspace, open_only=True, limit=_OPEN_MAX):
         if (window.host_pid, window.host_started) == host:
             add_window_event(tx, window_author(tx, window), window.seq, "ended", reason="clear")
 
@@ -120,7 +121,7 @@ def window_author(tx: Transaction, window: Window) -> Author:
 def mark_dead(tx: Transaction, workspace: int) -> list[Window]:
     """Close the open windows of a workspace whose host process is gone; return them."""
     dead = []
-    for window in windows(tx.connection, workspace, open_only=True):
+    for window in windows(tx.connection, workspace, open_only=True, limit=_OPEN_MAX):
         if window.host_pid and not is_alive(window.host_pid, window.host_started):
             add_window_event(tx, window_author(tx, window), window.seq, "found_dead")
             dead.append(window)
