@@ -46,6 +46,11 @@ TABLES: Mapping[str, tuple[str, tuple[tuple[str, str], ...]]] = {
 }
 """Journal kind -> its table, and its child tables with the column that names the record."""
 
+NEXT_NUMBER = (
+    "SELECT coalesce(max(number), 0) + 1 FROM journal WHERE kind = ? AND number IS NOT NULL"
+)
+"""NOT NULL as in the partial index: without it SQLite reads the whole journal at each append."""
+
 _JOURNAL = "seq, kind, number, workspace, window, task, item, agent, origin, at"
 
 _DAMAGE = (apsw.CorruptError, DatabaseDamaged, ValueError, TypeError, AttributeError)
@@ -94,8 +99,7 @@ class Transaction:
         fetch_all(self.connection, sql, tuple(row.values()))
 
     def _next_number(self, kind: str) -> int:
-        sql = "SELECT coalesce(max(number), 0) + 1 FROM journal WHERE kind = ?"
-        return int(fetch_value(self.connection, sql, (kind,)))
+        return int(fetch_value(self.connection, NEXT_NUMBER, (kind,)))
 
 
 class Journal:

@@ -15,7 +15,14 @@ from keepthread.server.settings import Settings
 from keepthread.stores.clock import Clock
 from keepthread.stores.database import Role, open_database
 from keepthread.stores.errors import DatabaseDamaged, StoreError
-from keepthread.stores.journal import TABLES, Journal, head, verify_chain, verify_record
+from keepthread.stores.journal import (
+    NEXT_NUMBER,
+    TABLES,
+    Journal,
+    head,
+    verify_chain,
+    verify_record,
+)
 from keepthread.stores.query import fetch_all, fetch_value
 from tests.sample import append, fill
 from tests.stores.cells import row_cells
@@ -222,3 +229,9 @@ def _faults(path: str) -> tuple[bool, str]:
 def _dump(reader: apsw.Connection) -> str:
     rows = [fetch_all(reader, f"SELECT * FROM {t} ORDER BY 1, 2") for t in sorted(RECORD_TABLES)]
     return hashlib.sha256(repr(rows).encode()).hexdigest()
+
+
+def test_the_next_id_is_found_without_reading_the_journal(db: str) -> None:
+    with open_database(db, "trusted") as connection:
+        plan = fetch_all(connection, f"EXPLAIN QUERY PLAN {NEXT_NUMBER}", ("call",))
+    assert "journal_id (kind=? AND number>?)" in str(plan)
