@@ -15,6 +15,7 @@ from keepthread.server.context.sections import (
     decision_items,
     pinned_items,
     plan_section_items,
+    question_items,
 )
 from keepthread.server.handoff.note import claimed_items, find_work, found_items, previous_window
 from keepthread.server.memory import Memory
@@ -67,10 +68,7 @@ def add_resources(server: MCPServer, memory: Memory, run: Run) -> None:
         "plan": ("Plan", lambda m: [*pinned_items(m), *plan_section_items(m)]),
         "decisions": ("Decisions", decision_items),
         "facts": ("Facts", lambda m: fact_items(m, frozenset())[0]),
-        "questions": (
-            "Open questions",
-            lambda m: [i for i in plan_section_items(m) if i.text.startswith("- open ")],
-        ),
+        "questions": ("Open questions", question_items),
         "handoff": ("What the last window left", _handoff),
         "history": ("Closed windows", _history),
     }

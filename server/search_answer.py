@@ -49,10 +49,9 @@ def search_text(memory: Memory, query: str, filters: Filters, limit: int, max_to
     hits, entries = memory.search(query, filters, limit)
     status = "".join(f"! {line}\n" for line in memory.status_lines())
     wanted = {stem(t) for t in terms(query)}
-    good = [h for h in hits if not wanted or _answers(h, entries[h.entry], wanted)]
-    if not good:
-        if not hits:
-            return status + "Nothing in the archive matches. Try other words, or fewer filters.\n"
+    if not hits:
+        return status + "Nothing in the archive matches. Try other words, or fewer filters.\n"
+    if wanted and not any(_answers(h, entries[h.entry], wanted) for h in hits):
         line = hit_line(hits[0], entries[hits[0].entry], query)
         return f"{status}Nothing in the archive matches; the nearest miss, probably not it:\n{line}"
     lines: list[str] = []
@@ -62,7 +61,7 @@ def search_text(memory: Memory, query: str, filters: Filters, limit: int, max_to
     used = memory.counter.count(opening) + memory.counter.count(
         "-- 100 shown of 100 found; raise max_tokens\n"
     )
-    for hit in good:
+    for hit in hits:
         line = hit_line(hit, entries[hit.entry], query)
         size = memory.counter.count(line)
         if used + size > max_tokens:
@@ -70,9 +69,9 @@ def search_text(memory: Memory, query: str, filters: Filters, limit: int, max_to
         lines.append(line)
         used += size
     if not lines:
-        return opening + f"-- {len(good)} found, none fits in max_tokens={max_tokens}\n"
-    more = "" if len(lines) == len(good) else "; raise max_tokens"
-    return opening + "".join(lines) + f"-- {len(lines)} shown of {len(good)} found{more}\n"
+        return opening + f"-- {len(hits)} found, none fits in max_tokens={max_tokens}\n"
+    more = "" if len(lines) == len(hits) else "; raise max_tokens"
+    return opening + "".join(lines) + f"-- {len(lines)} shown of {len(hits)} found{more}\n"
 
 
 def _answers(hit: Hit, entry: Entry, wanted: set[str]) -> bool:

@@ -36,7 +36,10 @@ _PER_ENTRY_MAX = 3
 _IDENTIFIER = re.compile(
     r"[A-Za-z0-9_./:\\-]*(?:[_./\\]|[a-z][A-Z]|[0-9][A-Za-z]|[A-Za-z][0-9])[A-Za-z0-9_./:\\-]*"
 )
-_LATEST = re.compile(r"\b(?:latest|last|newest|most recent(?:ly)?|current(?:ly)?|now)\b", re.I)
+_LATEST = re.compile(
+    r"\b(?:latest|newest|most recent|last (?:edit|change|write|run|call|command|output|version|time|error))\b",
+    re.I,
+)
 
 
 class Filters(NamedTuple):

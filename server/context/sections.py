@@ -73,13 +73,22 @@ def plan_section_items(moment: Moment) -> list[Item]:
     add(
         i for i in plan if i.status == "blocked" or (i.item in blocked_by and i.status == "pending")
     )
-    asked = {q.seq for q in moment.questions if focus is not None and q.blocks == focus.item}
-    lines.extend(_question_line(q) for q in moment.questions if q.seq not in asked)
+    scope = focus.scope if focus is not None else ()
+    lines.extend(
+        _question_line(q)
+        for q in moment.questions
+        if (focus is None or q.blocks != focus.item) and scope_agrees(q.scope, scope)
+    )
     done = [i for i in plan if i.status in FINISHED]
     add(sorted(done, key=lambda i: i.seq)[-DONE_SHOWN:])
     add(i for i in plan if i.status == "pending")
     add(reversed(done))
     return lines
+
+
+def question_items(moment: Moment) -> list[Item]:
+    """Every open question of the workspace, oldest first."""
+    return [_question_line(q) for q in moment.questions]
 
 
 def decision_items(moment: Moment) -> list[Item]:
