@@ -14,10 +14,18 @@ _EMPTY: Final = re.compile(
     r"|(?:found )?0 \w+.*|\(?(?:no|empty) (?:output|result)s?\)?|none|null|nothing found.*"
     r"|exit code:? ?1|your command ran successfully and did not produce any output)?\W*$"
 )
+_LISTING: Final = re.compile(r"^(?:cd \S+ && )?(?:ls|tree|git ls-files)\b[^|;&]*$")
 _DENIAL: Final = re.compile(
     r"(?i)\bno \w+|not\b|n't\b|missing|could not|undefined|unknown|unresolved|404|\bnone\b"
     r"|without|never|lacks|\bnull\b"
 )
+
+
+def is_denial(low: str, at: int) -> bool:
+    """Whether the line around an offset denies something."""
+    stop = low.find("\n", at)
+    line = low[low.rfind("\n", 0, at) + 1 : stop if stop >= 0 else len(low)]
+    return _DENIAL.search(line[:1000]) is not None
 
 
 def judge_absence(claim: Claim, sources: Sequence[Source]) -> Outcome:
@@ -38,6 +46,10 @@ def judge_absence(claim: Claim, sources: Sequence[Source]) -> Outcome:
             continue
         asked = [word for word in specific if _stands(word, source, in_args=True)]
         empty = bool(_EMPTY.match(source.text.strip()))
+        if _LISTING.search(source.command) and not asked and not empty:
+            if not any(_stands(word, source, in_args=False) for word in specific):
+                return agreed
+            return Outcome("contradicts", "the cited listing shows it", n)
         if 2 * len(asked) < len(specific):
             if empty or not any(_stands(word, source, in_args=False) for word in specific):
                 unproven = Outcome("unproven", "the cited search did not look for that", n)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Final, NamedTuple
 
-from keepthread.validators.absence import judge_absence
+from keepthread.validators.absence import is_denial, judge_absence
 from keepthread.validators.bindings import commit_agrees, is_assigned, other_value
 from keepthread.validators.counting import Count, counts_of
 from keepthread.validators.evidence import Evidence, Passage
@@ -21,6 +21,7 @@ from keepthread.validators.passages import (
     best_windows,
     is_joined,
     topic_words,
+    weight_of,
     word_weight,
 )
 from keepthread.validators.polarity import judge_order, judge_polarity, judge_substitution
@@ -49,25 +50,27 @@ Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 
 _VALUES_MAX: Final = 40
 _ANCHORS_MAX: Final = 24
-# What a word that does not occur weighs against a claim with a value, and against one without:
-# names are in many entries of a project, values in few.
-_LOST_WORD, _LOST_UNVALUED = 0.6, 0.8
-# The share of a claim's words, and the cosine (all-MiniLM-L6-v2), that make a passage say the
-# same; less is asked of a user's message, which is short and speaks of few things.
-_SAME, _SAME_SAID = 0.77, 0.6
-_CLOSE, _CLOSE_SAID = 0.65, 0.5
-_AGREED: Final = 2.0  # what an outcome, an empty search or an order tells that agrees
+# The score of a claim against entries is a sum of log odds, rounded from a logistic fit to true and
+# mismatched pairs: what was found, less what was not; a generic word counts half.
+_LOST_WORD: Final = 1.4
+_LOST_NAME: Final = 2.0
+_LOCAL: Final = 1.4  # how much it counts that the words stand together
+_AGREED: Final = 1.0  # an outcome, an empty search or an order that agrees
+_SAID: Final = 0.6  # a user's message is short and speaks of few things
+_ENOUGH: Final = -0.4
+_ENOUGH_WORDS: Final = 0.3  # of a claim of which neither value nor name was found
+_CLOSE, _CLOSE_SAID = 0.65, 0.5  # cosines (all-MiniLM-L6-v2) that mean the same
+_NEARLY: Final = 2.0  # what closeness in meaning may make up for
 _SOME_WORDS: Final = 0.25  # the least share of words before embeddings are asked
-_NEARLY: Final = 1.0  # points that closeness in meaning may make up for
-_FRAME_WORD: Final = 0.35
-_LOST_CODE: Final = 1.5  # what a code-like name that does not occur weighs, in words
-_LOCAL: Final = 0.4  # how much it counts that the words stand together
-_ENOUGH: Final = 0.9
 _ASSIGNED: Final = 1.5  # a value that stands right behind a word of the claim
 _COMPOUND: Final = 1.0
 _HYPHEN_WORDS: Final = re.compile(r"(?<![\w/.-])[A-Za-z]{2,}(?:-[A-Za-z]{2,})+(?![\w/-])")
 _ONLY_ASKED: Final = 0.5  # what stands in the arguments alone tells only what was asked
 _NEXT_NAME: Final = 0.3  # names come in company: each after the first tells less
+_NUMBERED: Final = frozenset(
+    "pr issue order ticket invoice user customer account job run build request pull mr task card"
+    " revision page case".split()
+)
 _SPECIFICITY: Final = {"quoted": 3.0, "code": 2.0, "path": 2.0, "url": 3.0, "hash": 3.0,
                        "date": 2.0, "day": 1.5, "version": 2.0, "number": 0.5}  # fmt: skip
 _TELLS_OF_QUESTION: Final = re.compile(
@@ -91,8 +94,8 @@ class _Found(NamedTuple):
     missing: tuple[str, ...]
     strength: float
     words: float  # sum of the weights of words found anywhere in the entries
-    lost_names: float  # in words: a code name weighs more, the subject most
-    lost_frame: float  # the same for frame words, which weigh little
+    lost_words: float
+    lost_names: float
     in_output: bool
 
 
@@ -196,6 +199,8 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
         proven = [p for p in places if not p.in_args or _args_prove(value, sources[p.source], told)]
         if proven:
             hits += proven[:_ANCHORS_MAX]
+            if value.negated and claim.absence and not _is_denied(proven, sources):
+                continue
             shown = any(not p.in_args or sources[p.source].writes for p in proven)
             in_output = in_output or shown
             strength += _specificity(value) * (1.0 if shown else _ONLY_ASKED)
@@ -208,15 +213,12 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
             if counted is None:
                 missing.append(value.text)
             else:
-                in_output, strength = True, strength + (2.5 if counted.telling else 0.5)
+                in_output, strength = True, strength + 2.5 * counted.telling
                 hits.append(Hit(counted.source, 0, 1))
     named = _find_names(claim, sources)
     slashed = all(re.fullmatch(r"[a-z]+/[a-z]+", name) for name in claim.names)
-    if named is None and (agreed or (slashed and hits)):  # "try/except" need not be a path
-        named = {}
-    elif named is None:
+    if not named and not agreed and not (slashed and hits):  # "try/except" need not be a path
         missing += [name for name in claim.names if name.lower() not in claim.negated][:3]
-        named = {}
     telling: list[float] = []
     for name, places in named.items():
         hits += places
@@ -226,15 +228,12 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
     telling.sort(reverse=True)
     strength += sum(telling[:1]) + _NEXT_NAME * sum(telling[1:])
     strength += _COMPOUND * any(s.find(m) for m in _compounds(claim) for s in sources)
-    words, shown = _covered(claim, sources)
-    lost = sum(
-        (_LOST_CODE if is_code_name(name) else 1.0) + (claim.text.find(name) < 8)
-        for name in claim.names
-        if name not in named and name.lower() not in claim.negated
+    words, lost, shown = _covered(claim, sources)
+    lost_names = sum(
+        1.0 for name in claim.names if name not in named and name.lower() not in claim.negated
     )
-    frame = _FRAME_WORD * sum(1.0 - word_weight(word, sources)[0] for word in claim.frame)
     in_output = in_output or shown
-    return _Found(tuple(hits), tuple(missing), strength, words, lost, frame, in_output)
+    return _Found(tuple(hits), tuple(missing), strength, words, lost, lost_names, in_output)
 
 
 def _compounds(claim: Claim) -> list[str]:
@@ -243,7 +242,14 @@ def _compounds(claim: Claim) -> list[str]:
 
 
 def _args_prove(value: Value, source: Source, told: bool) -> bool:
-    return source.writes or told or value.kind in ("path", "quoted", "code", "url")
+    if source.writes or told or value.kind in ("path", "quoted", "code", "url"):
+        return True
+    # "PR 482 is open": the number only says which one was asked for, and there was an answer
+    return value.before in _NUMBERED and not source.evidence.is_error and bool(source.text.strip())
+
+
+def _is_denied(hits: Sequence[Hit], sources: Sequence[Source]) -> bool:
+    return any(not h.in_args and is_denial(sources[h.source].low, h.start) for h in hits)
 
 
 def _specificity(value: Value) -> float:
@@ -262,15 +268,14 @@ def _counted(value: Value, claim: Claim, sources: Sequence[Source]) -> Count | N
     return next((count for count in counts if count.number == value.number), None)
 
 
-def _find_names(claim: Claim, sources: Sequence[Source]) -> dict[str, list[Hit]] | None:
-    """Hits of the claim's names; None where it has names and none of them occurs."""
-    wanted = [name for name in claim.names if name.lower() not in claim.negated]
+def _find_names(claim: Claim, sources: Sequence[Source]) -> dict[str, list[Hit]]:
+    """Hits of the claim's names, of those that occur."""
     found = {
         name: locate(Value(name, "code", 0), sources)[:6] or _inflected(name, sources)
-        for name in wanted
+        for name in claim.names
+        if name.lower() not in claim.negated
     }
-    found = {name: hits for name, hits in found.items() if hits}
-    return None if wanted and not found else found
+    return {name: hits for name, hits in found.items() if hits}
 
 
 def _inflected(name: str, sources: Sequence[Source]) -> list[Hit]:
@@ -285,14 +290,19 @@ def _inflected(name: str, sources: Sequence[Source]) -> list[Hit]:
     return [Hit(n, at, at + len(name)) for n, at in places if at >= 0]
 
 
-def _covered(claim: Claim, sources: Sequence[Source]) -> tuple[float, bool]:
-    """The weight of the claim's words that the entries have, and whether output has any."""
-    weights = [word_weight(word, sources) for word in topic_words(claim)]
-    weights = [
-        (1.0, True) if not weight and is_joined(claim, word, sources) else (weight, shown)
-        for word, (weight, shown) in zip(topic_words(claim), weights, strict=True)
-    ]
-    return sum(weight for weight, _ in weights), any(shown for _, shown in weights)
+def _covered(claim: Claim, sources: Sequence[Source]) -> tuple[float, float, bool]:
+    """The weight of the claim's words that stand in the entries, that of those which do not, and
+    whether output has any."""
+    found = lost = 0.0
+    in_output = False
+    for word in topic_words(claim):
+        share, shown = word_weight(word, sources)
+        if not share and is_joined(claim, word, sources):
+            share, shown = 1.0, True
+        found += share * weight_of(word)
+        lost += (1.0 - share) * weight_of(word)
+        in_output = in_output or shown
+    return found, lost, in_output
 
 
 def _tells_what_ran(claim: Claim, found: _Found, sources: Sequence[Source]) -> bool:
@@ -300,7 +310,7 @@ def _tells_what_ran(claim: Claim, found: _Found, sources: Sequence[Source]) -> b
 
     A silent ``rm``, ``mv`` or ``mkdir`` did what it was asked to do.
     """
-    if not found.hits or len(topic_words(claim)) - found.words >= 1:
+    if not found.hits or found.lost_words > found.words + 1.0:
         return False
     cited = [sources[hit.source] for hit in found.hits]
     silent = not any(s.text.strip() or s.evidence.is_error or s.searches for s in cited)
@@ -318,51 +328,27 @@ def _about_it(
 ) -> bool:
     """Whether the entries speak of what the claim speaks of.
 
-    What is telling (values, names, an outcome) must outweigh the words that do not occur.
+    What was found (values, names, words) must outweigh what was not; where it nearly does,
+    closeness in meaning decides.
     """
-    strength = found.strength + (_AGREED if agreed else 0.0)
-    if strength == 0:
-        return _means_it(claim, found, windows, similarity, said)
-    total = len(topic_words(claim))
-    local = max([w.covered for w in windows[:8]], default=0.0) * total
-    words = found.words + _LOCAL * (local - found.words)
-    against = total - words + found.lost_names + (0.0 if total else found.lost_frame)
-    weight = _LOST_WORD if agreed or any(v.kind != "code" for v in claim.values) else _LOST_UNVALUED
-    short = _ENOUGH + weight * against - strength - 0.5 * words
-    if short <= 0 or short > _NEARLY:
+    best = max(windows, key=lambda w: w.covered, default=None)
+    prose = best is not None and best.passage.entry in said
+    if found.strength == 0 and not agreed:
+        if best is None or not claim.words:
+            return False
+        if best.covered >= 0.5 and judge_substitution(claim, best.text, prose=prose):
+            return False
+    local = best.covered * (found.words + found.lost_words) if best else 0.0
+    score = found.strength + found.words - _LOST_WORD * found.lost_words
+    score += _LOCAL * (local - found.words) - _LOST_NAME * found.lost_names
+    score += _AGREED * bool(agreed) + _SAID * prose
+    short = (_ENOUGH if found.strength >= 1 or agreed else _ENOUGH_WORDS) - score
+    if short <= 0 or similarity is None or best is None:
         return short <= 0
-    return _closeness(claim, windows, similarity) >= _CLOSE
-
-
-def _closeness(claim: Claim, windows: Sequence[Window], similarity: Similarity | None) -> float:
-    """The cosine of the claim with the nearest passage; 0 where no model is loaded."""
-    if similarity is None or not windows:
-        return 0.0
-    return max(similarity(claim.text, [w.text for w in windows[:PASSAGES_MAX]]))
-
-
-def _means_it(
-    claim: Claim,
-    found: _Found,
-    windows: Sequence[Window],
-    similarity: Similarity | None,
-    said: Collection[str],
-) -> bool:
-    """Compare by meaning a claim that has neither value nor name."""
-    if not windows or not claim.words:
+    if short > _NEARLY and best.covered < _SOME_WORDS:
         return False
-    best = max(windows[:PASSAGES_MAX], key=lambda w: w.covered)
-    prose = best.passage.entry in said
-    if best.covered >= 0.5 and judge_substitution(claim, best.text, prose=prose):
-        return False
-    total = len(topic_words(claim))
-    covered = best.covered * total
-    if covered >= 0.5 * total:  # a long claim may be spread over more than one passage
-        covered = max(covered, 0.5 * (covered + found.words))
-    same, close = (_SAME_SAID, _CLOSE_SAID) if prose else (_SAME, _CLOSE)
-    if covered >= same * (total + found.lost_frame):
-        return True
-    return best.covered >= _SOME_WORDS and _closeness(claim, windows, similarity) >= close
+    cosines = similarity(claim.text, [w.text for w in windows[:PASSAGES_MAX]])
+    return max(cosines) >= (_CLOSE_SAID if prose else _CLOSE)
 
 
 def _unmatched(claim: Claim, sources: Sequence[Source]) -> tuple[str, ...]:

@@ -24,6 +24,8 @@ class Hit(NamedTuple):
 
 
 _HITS_MAX: Final = 64
+_STATUS_CLASS: Final = re.compile(r"[1-5]xx")
+_GREPPED_PATH: Final = re.compile(r"[\w./@+-]+:$")
 _WORD_OF: Final = {number: word for word, number in reversed(NUMBER_WORDS.items())}
 
 
@@ -41,7 +43,7 @@ def locate(value: Value, sources: Sequence[Source]) -> list[Hit]:
         hits = [
             Hit(n, start, stop)
             for n, source in enumerate(sources)
-            for start, stop in measured(value, source.low)
+            for start, stop in measured(value, source.low, source.text)
         ]
     return sorted(hits, key=lambda hit: hit.in_args)
 
@@ -65,6 +67,9 @@ def _find_text(value: Value, source: Source) -> Iterator[Span]:
     for span in _spans(source, needle):
         found = True
         yield span
+    if not found and _STATUS_CLASS.fullmatch(needle):  # "5xx" of 503
+        codes = re.compile(rf"(?<![\w.]){needle[0]}\d\d(?![\w.])")
+        yield from ((*m.span(), False) for m in codes.finditer(source.low))
     if not found and needle.isdigit():  # "0011" of 0011_add_index.sql
         yield from ((at, at + len(needle), False) for at in source.find_within(needle))
     if found:
@@ -276,7 +281,7 @@ def _find_number(value: Value, source: Source) -> Iterator[Span]:
         span
         for span in spans
         if (value.unit or not _in_duration(source, span))
-        and unit_agrees(value, source.args_low if span[2] else source.low, span[0], span[1])
+        and unit_agrees(value, source.args if span[2] else source.text, span[0], span[1])
         and (value.of_line or span[2] or not _in_gutter(source, span[0], span[1]))
     ]
     yield from fitting
@@ -297,6 +302,8 @@ def _in_gutter(source: Source, start: int, stop: int) -> bool:
     low = source.low
     after = low[stop : stop + 1]
     first = low.rfind("\n", max(0, start - 200), start) + 1
+    if source.searches and after == ":" and _GREPPED_PATH.match(low[first:start]):
+        return True
     if after not in ("\t", "\u2192", ":", "-") or low[first:start].strip() or not after:
         return False
     if source.searches and after in ":-":

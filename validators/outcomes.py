@@ -36,7 +36,7 @@ _STATE_WORD: Final = (
     r"|vulnerabilit(?:y|ies)|violations?|issues?)"
 )
 _TALLY: Final = re.compile(
-    rf"(?i)(?<![\w.:])(\d+)\s{{1,4}}(?:[a-z]+\s{{1,2}}){{0,2}}?{_STATE_WORD}\b"
+    rf"(?i)(?<![\w.:])(\d+)[ \t]{{1,2}}(?:[a-z]+\s{{1,2}}){{0,2}}?{_STATE_WORD}\b"
     r"|\b(failures|errors|warnings|passed|failed|fail|pass|skipped)\s{0,2}[=:]\s{0,8}(\d+)"
     r"|^#\s(fail|pass)\s(\d+)"
 )
@@ -134,15 +134,20 @@ _PASS: Final = (
     r"|(?:is|are|was|were|runs?|ran|comes? back) (?:all )?(?:green|clean|ok|successful))"
 )
 _FAIL: Final = r"(?:fail(?:s|ed|ing|ures?)?|broken|breaks?|broke|(?:is|are|was|were) red)"
+_WORKED: Final = r"\b(?:went|ran|goes|runs) through\b|\b(?:complet|finish)(?:es|ed) (?:without|successfully|cleanly)\b"
+_PERSISTS: Final = (
+    r"\b(?:errors?|exceptions?|problem|issue|bug|crash|failure)\b[^.;]{0,20}?\b"
+    r"(?:persists?|persisted|remains?|still (?:there|occurs?|happens?|appears?)|unchanged)\b"
+)
 _ALL: Final = r"\b(?:all|every\w*|each|whole|entire)\b"
 _PASS_CLAIM: Final = re.compile(
     rf"(?i)\b{_SUBJECT}\b(?:\s+(?!not\b|n't|of\b|fail)[\w./`-]+){{0,5}}?\s+{_PASS}(?!\s+(?:an?|the)\b)"
-    rf"|{_ALL}[^.;]{{0,60}}\b(?:{_PASS}|green)\b|\bno (?:\w+ )?tests? fail"
+    rf"|{_WORKED}|{_ALL}[^.;]{{0,60}}\b(?:{_PASS}|green)\b|\bno (?:\w+ )?tests? fail"
     r"|\b(?:nothing|none)\b[^.;]{0,30}\bfail"
 )
 _FAIL_CLAIM: Final = re.compile(
     rf"(?i)\b{_SUBJECT}\b(?:\s+(?!pass)[\w./`-]+){{0,5}}?\s+"
-    rf"(?:{_FAIL}|(?:do|does|did) ?(?:not|n't) pass)\b"
+    rf"(?:{_FAIL}|(?:do|does|did) ?(?:not|n't) pass)\b|{_PERSISTS}|^`?[\w.:]*_\w+`? {_FAIL}\b"
 )
 _ALL_CLAIM: Final = re.compile(rf"(?i){_ALL}")
 _NONE_CLAIM: Final = re.compile(
@@ -151,7 +156,8 @@ _NONE_CLAIM: Final = re.compile(
     r"|vulnerabilities|issues)\b"
 )
 _COUNT_CLAIM: Final = re.compile(  # not the end of a version: "3.1.8 fails with"
-    rf"(?i)(?<![\w.]){_COUNT}\s+(?:(?:unit|integration|new|of the|of them|type|lint|other|test)\s+)?"
+    r"(?i)(?<!revision )(?<!build )(?<!step )(?<!case )(?<!job )(?<!run )(?<!test )(?<!#)"
+    rf"(?<![\w.]){_COUNT}\s+(?:(?:unit|integration|new|of the|of them|type|lint|other|test)\s+)?"
     r"(?:(?:tests?|specs?|checks?|cases?|assertions?|suites?)\s+)?"
     rf"(?:have |has |are |is |were |was |that )?{_STATE_WORD}\b"
 )
@@ -230,7 +236,11 @@ def judge_outcome(claim: Claim, sources: Sequence[Source]) -> Outcome:
     fails, counted = bool(_FAIL_CLAIM.search(text)), bool(_COUNT_CLAIM.search(text))
     if not (passes or none or fails or counted):
         return SILENT
-    counts = [(n, s, tally(s.low)) for n, s in enumerate(sources) if s.evidence.kind != "message"]
+    counts = [
+        (n, s, tally(s.low))
+        for n, s in enumerate(sources)
+        if s.evidence.kind != "message" and not s.writes
+    ]
     wrong = _wrong_count(text, counts)
     if wrong or (passes and fails and not none):
         return wrong or SILENT  # "X fails while Y passes" is left to the words

@@ -7,7 +7,7 @@ from keepthread.validators.evidence import Passage
 from keepthread.validators.locating import Hit
 from keepthread.validators.sources import Source, find_stem
 from keepthread.validators.values import Claim
-from keepthread.validators.vocabulary import content_words, stem, synonyms
+from keepthread.validators.vocabulary import content_words, is_generic, stem, synonyms
 
 PASSAGES_MAX: Final = 16
 _ANCHORS_MAX: Final = 64
@@ -26,6 +26,11 @@ class Window(NamedTuple):
 def topic_words(claim: Claim) -> list[str]:
     """Stems that tell what a claim is about: those it affirms, or all where it affirms none."""
     return [w for w in claim.words if w not in claim.negated] or list(claim.words)
+
+
+def weight_of(word: str) -> float:
+    """How much a word tells: everyday vocabulary of software work tells half."""
+    return 0.5 if is_generic(word) else 1.0
 
 
 def is_joined(claim: Claim, word: str, sources: Sequence[Source]) -> bool:
@@ -84,16 +89,21 @@ def _window(
     if stop < len(text):
         end = text.rfind("\n", anchor.stop, stop)
         stop = end if end >= 0 else stop
-    found = sum(
-        1.0 if find_stem(source.low, text, w, start, stop) >= 0 else
-        0.8 * any(find_stem(source.low, text, s, start, stop) >= 0 for s in synonyms(w) - {w})
-        for w in words
-    )  # fmt: skip
+    weights = {word: weight_of(word) for word in words}
+    found = sum(weights[w] * _share(w, source, start, stop) for w in words)
     inside = {
         h for h in hits if not h.in_args and h.source == anchor.source and start <= h.start < stop
     }
-    asked = sum(0.7 for w in words if find_stem(source.low, text, w, start, stop) < 0
-                and source.find_word(w, in_args=True) >= 0)  # fmt: skip
-    covered = min(1.0, (found + asked) / len(words)) if words else 1.0
-    return Window(Passage(source.evidence.entry, start, stop), text[start:stop],
-                   found + 1.5 * len(inside), covered)  # fmt: skip
+    covered = found / sum(weights.values()) if words else 1.0
+    passage = Passage(source.evidence.entry, start, stop)
+    return Window(passage, text[start:stop], found + 1.5 * len(inside), covered)
+
+
+def _share(word: str, source: Source, start: int, stop: int) -> float:
+    """How well ``source.text[start:stop]``, or the call that gave it, has a word."""
+    if find_stem(source.low, source.text, word, start, stop) >= 0:
+        return 1.0
+    others = synonyms(word) - {word}
+    if any(find_stem(source.low, source.text, other, start, stop) >= 0 for other in others):
+        return 0.8
+    return 0.7 if source.find_word(word, in_args=True) >= 0 else 0.0

@@ -32,6 +32,10 @@ _SWITCHED_ON: Final = re.compile(r"(?i)[\w\"']\s*[:=]\s*[\"']?(?:true|yes|on|ena
 _SWITCH: Final = re.compile(
     r"(?i)(en|dis)abled?[\"']?\s*[:=]\s*[\"']?(true|false|on|off|yes|no|0|1)\b[\"']?"
 )
+_CHOICE: Final = re.compile(
+    r"(?i)\b(?:instead of|rather than|as opposed to|not)\b"
+    r"|\b(?:chose|choose|prefers?|picked|favou?rs?)\b[^.;]{1,30}?\bover\b"
+)
 _CLAUSES: Final = re.compile(r"[.;,!?:]\s|\n| but | and ")
 _DENIED: Final = re.compile(
     r"(?i)\b(?:not|never|no longer|cannot|[a-z]+n['’]t)\s+"
@@ -85,6 +89,9 @@ def judge_polarity(claim: Claim, passages: Sequence[str], *, prose: bool = False
     """
     if not _may_differ(claim, passages):
         return ""
+    against = _other_choice(claim, passages)
+    if against is not None:
+        return against
     split = _CLAUSES.split if prose else str.splitlines
     lines = [
         _SWITCH.sub(_switched, line)
@@ -110,6 +117,27 @@ def judge_polarity(claim: Claim, passages: Sequence[str], *, prose: bool = False
     if best >= 0.6 and len(nearest[0]) < 300:
         return _negation(claim, nearest[0], passages)
     return ""
+
+
+def _other_choice(claim: Claim, passages: Sequence[str]) -> str | None:
+    """Judge "X instead of Y" against "Y, not X"; None where not both make a choice."""
+    chosen, left = _choice(claim.text)
+    for passage in passages if left else ():
+        for line in passage.splitlines():
+            taken, dropped = _choice(line)
+            if left & dropped and not left & taken:
+                return ""
+            if left & taken and chosen & dropped:
+                return "the cited entry chooses the other"
+    return None
+
+
+def _choice(text: str) -> tuple[set[str], set[str]]:
+    """Stems of what is preferred, and of the first words of what it is preferred to."""
+    dropped: set[str] = set()
+    for match in _CHOICE.finditer(text):
+        dropped |= {stem(w) for w in content_words(text[match.end() : match.end() + 40])[:2]}
+    return {stem(w) for w in content_words(text)} - dropped, dropped
 
 
 def _may_differ(claim: Claim, passages: Sequence[str]) -> bool:

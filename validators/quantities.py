@@ -12,12 +12,13 @@ _TIME_KEY: Final = re.compile(
     r"|deadline|sleep|second|minute|hour|lifetime|poll|refresh|retention|real|took|age"
 )
 _KEY_UNIT: Final = (
-    (re.compile(r"(?i)(?:_|\b)(?:ms|millis\w*|milliseconds?)\b|Ms\b|Millis"), 1e-3),
+    (re.compile(r"(?:_|\b)(?i:ms|millis\w*|milliseconds?)\b|[a-z]Ms\b|Millis"), 1e-3),
     (re.compile(r"(?i)sec(?:ond)?s?\b"), 1.0),
     (re.compile(r"(?i)min(?:ute)?s?\b"), 60.0),
     (re.compile(r"(?i)hours?\b"), 3600.0),
     (re.compile(r"(?i)days?\b"), 86400.0),
 )
+_PERCENT: Final = re.compile(r"(?i)(?:^|\s)%\w|\w%(?:\s|$)|percent|pct")
 _SIZE_KEY: Final = {1e3: "kb", 1e6: "mb", 1e9: "gb"}
 # Each pattern begins with a digit, so that the search for it is fast.
 _CANDIDATE: Final = re.compile(r"\d[\d.,_]{0,18}(?: ?[a-zµ%]|:\d\d)")
@@ -46,23 +47,27 @@ _TRIED_MAX: Final = 6000
 Place = tuple[int, int]
 
 
-def unit_agrees(value: Value, low: str, start: int, stop: int) -> bool:
-    """Whether the number at ``low[start:stop]`` has the unit of ``value``, or may have it.
+def unit_agrees(value: Value, text: str, start: int, stop: int) -> bool:
+    """Whether the number at ``text[start:stop]`` has the unit of ``value``, or may have it.
 
-    A number without a unit has it where its line speaks of time, or in bytes.
+    A number without a unit has it where its line speaks of time, in bytes, or of percent where
+    a heading does.
     """
     if not value.unit:
         return True
-    after = re.match(r"[ *-]{0,3}(?:time\.)?([a-zµ%]+)", low[stop : stop + 24])
+    after = re.match(r"[ *-]{0,3}(?:time\.)?([a-zµ%]+)", text[stop : stop + 24].lower())
     unit = _unit_of(after.group(1), value) if after else None
     if unit:
         return unit == (value.unit, value.scale)
-    line = _line(low, start, stop)
+    line = _line(text, start, stop)
     if value.unit == "B":
-        return value.scale == 1 or _SIZE_KEY.get(value.scale, " ") in line
+        return value.scale == 1 or _SIZE_KEY.get(value.scale, " ") in line.lower()
+    if value.unit == "%" and not unit:
+        return _PERCENT.search(text) is not None
     if value.unit != "s":
         return False
-    return _key_scale(line) in (None, value.scale) and bool(_TIME_KEY.search(line))
+    scale = _key_scale(line[: line.find(text[start:stop])]) or _key_scale(line)
+    return scale in (None, value.scale) and bool(scale or _TIME_KEY.search(line))
 
 
 def _unit_of(word: str, value: Value) -> tuple[str, float] | None:
@@ -72,10 +77,10 @@ def _unit_of(word: str, value: Value) -> tuple[str, float] | None:
     return UNITS.get(word)
 
 
-def measured(value: Value, low: str) -> Iterator[Place]:
+def measured(value: Value, low: str, text: str) -> Iterator[Place]:
     """Places of quantities that the claim rounds or converts, the first few."""
     found, claimed = 0, abs(value.number or 0.0)
-    for start, stop, number in _quantities(value, low):
+    for start, stop, number in _quantities(value, low, text):
         if (
             claimed / 11 <= number <= 2.1 * claimed
             and _agrees(value, number)
@@ -87,10 +92,10 @@ def measured(value: Value, low: str) -> Iterator[Place]:
                 return
 
 
-def _quantities(value: Value, low: str) -> Iterator[tuple[int, int, float]]:
+def _quantities(value: Value, low: str, text: str) -> Iterator[tuple[int, int, float]]:
     """Quantities of the same dimension, in its base unit."""
     if value.unit == "s":
-        yield from _implied(value, low)
+        yield from _implied(value, low, text)
     if value.unit:
         for candidate in islice(_CANDIDATE.finditer(low), _TRIED_MAX):
             quantity = _quantity(value, low, candidate.start())
@@ -127,7 +132,7 @@ def _float(digits: str) -> float:
     return float(digits.replace(",", "").replace("_", ""))
 
 
-def _implied(value: Value, low: str) -> Iterator[tuple[int, int, float]]:
+def _implied(value: Value, low: str, text: str) -> Iterator[tuple[int, int, float]]:
     """Numbers without a unit, on lines that speak of time: ``timeout: 300``, ``wait_ms: 500``."""
     seconds = value.number or 0.0
     spelled = ((f"{seconds:g}", 1.0), (f"{seconds * 1e3:.10g}", 1e-3))
@@ -136,10 +141,11 @@ def _implied(value: Value, low: str) -> Iterator[tuple[int, int, float]]:
         at = low.find(shown)
         while at >= 0:
             stop = at + len(shown)
-            line = _line(low, at, stop)
+            line = _line(text, at, stop)
             bare = not re.match(r"[\d_]|\.\d|[ ]?[a-zµ%]", low[stop : stop + 2])
-            if bare and _TIME_KEY.search(line):
-                yield at, stop, float(shown.replace("_", "")) * (_key_scale(line) or scale)
+            key = _key_scale(line)
+            if bare and (key or _TIME_KEY.search(line)):
+                yield at, stop, float(shown.replace("_", "")) * (key or scale)
             at = low.find(shown, stop)
 
 

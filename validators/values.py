@@ -37,7 +37,6 @@ class Claim(NamedTuple):
     values: tuple[Value, ...]
     names: tuple[str, ...]
     words: tuple[str, ...]
-    frame: tuple[str, ...]  # stems that only say that something is said or done
     negated: frozenset[str]  # lower-case names and stems that stand under a negation
     absence: bool  # the claim says that something is not there
     asserted: str = ""  # the text without what it only contrasts: "X, not Y" is X
@@ -186,22 +185,18 @@ def parse_claim(text: str) -> Claim:
         for v in values
     ]
     words: dict[str, bool] = {}
-    frame: list[str] = []
     freed = scopes if absence else [s for s in scopes if _CONTRAST.match(text, s[0])]
     for match in re.finditer(r"\S+", plain):
         under = any(start <= match.start() < stop for start, stop in freed)
         for word in content_words(match.group()):
             stemmed = stem(word)
-            if is_frame(stemmed):
-                frame.append(stemmed)
-            else:
+            if not is_frame(stemmed):
                 words[stemmed] = words.get(stemmed, True) and under
     return Claim(
         text=text,
         values=tuple(placed),
         names=tuple(dict.fromkeys(name for name, _ in names)),
         words=tuple(words),
-        frame=tuple(dict.fromkeys(frame)),
         negated=frozenset(negated_names | {word for word, under in words.items() if under}),
         absence=absence,
         asserted=_without_contrast(text),

@@ -32,19 +32,20 @@ _STOP: Final = frozenset(
     thing this those though through thus time times to together told too took toward turned
     under unless until up upon us use used user users uses using usually very via want wants
     was way we well were what when where whereas whether which while who whole whom whose why
-    will wishes with within without work works would yes yet you your
+    will wishes with within without work went works would yes yet you your
     """.split()
 )
 
 # Frame words: they say that something is said, not what. They neither support nor weaken.
 _FRAME: Final = frozenset(
     """
-    appear applied apply attempt biggest call called calling calls change changed changes
-    class clause clauses code codebase command contain contained containing contains
-    correspond define defined defines definition describe described describes dir directory
+    appear applied apply assign assigned assignment assignments attempt biggest branch branches
+    call called calling calls change changed changes
+    class clause clauses code codebase command config configure configured contain contained containing contains
+    condition correspond define defined defines definition describe described describes dir directory
     edit edited edits entry exact execute executed exist existing exists find finds folder
     found function include included includes including item know known largest latest line
-    lines list listed lists locate located look looks mean means method missing name named
+    lines list listed lists locate located look looks loop loops mean means method missing name named
     names newest note observed occur occurs oldest output outputs patch present print printed
     prints project read reads replace replaced replaces report reported reports reproduction
     result results return returned returns script scripts section set sets setting settings
@@ -94,7 +95,10 @@ _GROUPS: Final = (
     "deploy ship", "copy duplicate cp", "empty blank none", "equal same identical match",
     "needed require mandatory", "symlink link", "send post", "save store persist", "like enjoy",
     "dislike hate", "money amount price", "fetch get retrieve download", "regex rgx pattern",
-    "func function method", "migrate migration", "pool pooling",
+    "func function method", "migrate migration", "pool pooling", "loop iterate",
+    "skip continue", "catch except handle rescue",
+    "column col", "default fallback fall", "author write", "single 1 only", "full 100",
+    "return yield", "convert cast", "unavailable false",
 )  # fmt: skip
 
 _OPPOSITES: Final = (
