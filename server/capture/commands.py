@@ -36,7 +36,7 @@ _OURS = re.compile(
 
 def runs_keepthread(command: str) -> bool:
     """True when a shell command runs our own command line, however it is reached."""
-    return bool(_OURS.search(command))
+    return "keepthread" in command and bool(_OURS.search(command))
 
 
 def file_read_by(command: str) -> str:

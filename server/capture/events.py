@@ -58,7 +58,7 @@ def is_own_call(tool: str, args: Mapping[str, Any]) -> bool:
     """
     if tool.startswith("mcp__") and tool.rpartition("__")[2] in OUR_TOOLS:
         return True
-    if "ResourceTool" in tool:
+    if "resource" in tool.lower():
         return _text(args.get("uri")).startswith(OUR_RESOURCES)
     return runs_keepthread(_text(args.get("command", args.get("cmd"))))
 

@@ -14,7 +14,7 @@ def prompt_is_human(transcript: str, prompt_id: str, text: str) -> bool | None:
     """Return whether the transcript's line for this prompt names a sender; None when it has no line."""
     if not transcript or not prompt_id:
         return None
-    for line in _tail(transcript):
+    for line in transcript_tail(transcript):
         if prompt_id not in line:
             continue
         try:
@@ -34,7 +34,8 @@ def prompt_is_human(transcript: str, prompt_id: str, text: str) -> bool | None:
     return None
 
 
-def _tail(path: str) -> list[str]:
+def transcript_tail(path: str) -> list[str]:
+    """Return the last lines of a client's transcript, the first perhaps cut; none where it cannot be read."""
     try:
         handle = os.open(os.path.expanduser(path), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError:

@@ -1,4 +1,8 @@
-"""Codex's hooks (schemas of 0.171.0): Claude Code's names, with turns for prompts and no failure event."""
+"""Codex's hooks (0.171.0): Claude Code's names, with turns for prompts and no failure event.
+
+A shell's answer is its output alone; that the command failed stands in the session's transcript,
+which has it before the hook runs.
+"""
 
 import json
 import re
@@ -6,6 +10,7 @@ from typing import Any
 
 from keepthread.server.capture.clients.adapter import Adapter, Payload, made_ref
 from keepthread.server.capture.events import Call, claude_code_call
+from keepthread.server.capture.transcript_check import transcript_tail
 
 _EXIT = re.compile(r"^(?:Process exited with code|Exit code:?|exit status:?) (\d+)", re.M | re.I)
 _HEAD = 400
@@ -18,7 +23,12 @@ def _event(payload: Payload) -> Payload:
     # A turn may take further prompts of the person, so the turn alone does not name one. Its
     # transcript says nothing about who sent a prompt.
     ref = made_ref(turn, prompt) if isinstance(prompt, str) else turn
-    return {**payload, "prompt_id": ref, "transcript_path": ""}
+    return {
+        **payload,
+        "prompt_id": ref,
+        "transcript_path": "",
+        "rollout": payload.get("transcript_path"),
+    }
 
 
 def _call(payload: Payload) -> Call:
@@ -29,7 +39,26 @@ def _call(payload: Payload) -> Call:
     if call.tool == "apply_patch" and isinstance(patch, str):
         wrote = tuple(dict.fromkeys(path.strip() for path in _PATCHED.findall(patch)))
         call = call._replace(path=wrote[0] if len(wrote) == 1 else "", wrote=wrote)
+    if call.tool == "Bash" and not failed:
+        failed = _exit_code(payload.get("rollout"), payload.get("tool_use_id")) != 0
     return call._replace(is_error=True, wrote=()) if failed else call
+
+
+def _exit_code(rollout: Any, ref: Any) -> int:
+    """Return the exit status that the transcript gives this call; 0 where it says none."""
+    if not (isinstance(rollout, str) and isinstance(ref, str) and ref):
+        return 0
+    for line in reversed(transcript_tail(rollout)):
+        if ref not in line or '"exit_code"' not in line:
+            continue
+        try:
+            item = json.loads(line)["payload"]["item"]
+        except (ValueError, KeyError, TypeError):
+            continue
+        if isinstance(item, dict) and item.get("id") == ref:
+            code = item.get("exit_code")
+            return code if isinstance(code, int) else 0
+    return 0
 
 
 def _answer(answer: Any) -> tuple[Any, bool]:

@@ -1,4 +1,8 @@
-"""Gemini CLI's hooks (types of 0.61.0): names of its own, no call ids, failures inside the answer."""
+"""Gemini CLI's hooks (0.61.0): names of its own, no call ids, failures inside the answer.
+
+It wraps what tools said, and puts what hooks injected before the person's words. PreCompress fires
+before each call of the model, so only one that the person asked for is a compaction.
+"""
 
 import json
 import re
@@ -15,6 +19,8 @@ _EVENTS = {
 }
 _EXIT = re.compile(r"^Exit Code: ([1-9]\d*|-\d+)", re.MULTILINE)
 _TAIL = 400
+_INJECTED = re.compile(r"\A\s*<hook_context>.*</hook_context>\s*", re.DOTALL)
+_WRAPPED = re.compile(r"\A<untrusted_context>\n(.*)\n</untrusted_context>\Z", re.DOTALL)
 
 
 def _event(payload: Payload) -> Payload:
@@ -31,6 +37,10 @@ def _event(payload: Payload) -> Payload:
         )  # fmt: skip
     elif name == "BeforeAgent":
         said["prompt_id"] = made_ref(payload.get("timestamp"), payload.get("prompt"))
+        if isinstance(payload.get("prompt"), str):
+            said["prompt"] = _INJECTED.sub("", payload["prompt"])
+    elif name == "PreCompress" and payload.get("trigger") != "manual":
+        said["hook_event_name"] = "Notification"  # ignored
     elif name == "AfterAgent":
         said["last_assistant_message"] = payload.get("prompt_response")
         said["prompt_id"] = payload.get("timestamp", "")
@@ -67,9 +77,14 @@ def _texts(content: Any) -> str:
         if isinstance(response, dict):
             return _texts(response.get("output", response.get("content")))
         if isinstance(content.get("text"), str):
-            return str(content["text"])
+            return _unwrapped(content["text"])
         return json.dumps(content, ensure_ascii=False)
-    return "" if content is None else str(content)
+    return "" if content is None else _unwrapped(str(content))
+
+
+def _unwrapped(text: str) -> str:
+    found = _WRAPPED.match(text)
+    return found[1].replace("&lt;/untrusted_context&gt;", "</untrusted_context>") if found else text
 
 
 def _injected(text: str) -> str:

@@ -1,7 +1,7 @@
 """Hooks of Codex, Gemini CLI and Cursor.
 
-The golden files are built from the clients' published schemas, not recorded: each line is one
-payload and what the entry it makes must say (null: it makes none).
+Each line of a golden file is one payload and what the entry it makes must say (null: it makes
+none). Those named ``built`` follow the clients' published schemas, the others are real runs.
 """
 
 import json
@@ -28,11 +28,14 @@ GOLDEN = {
     "gemini": "gemini-cli-0.61.0.built.jsonl",
     "cursor": "cursor-2.0.77.built.jsonl",
 }
+RECORDED = {"codex": "codex-0.171.0.jsonl", "gemini": "gemini-cli-0.61.0.jsonl"}
 
 
-def golden(client: str, work: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
+def golden(
+    client: str, work: Path, files: dict[str, str] = GOLDEN
+) -> Iterator[tuple[dict[str, Any], dict[str, Any] | None]]:
     """Yield each payload with what its entry must say."""
-    for line in (FIXTURES / GOLDEN[client]).read_text(encoding="utf-8").splitlines():
+    for line in (FIXTURES / files[client]).read_text(encoding="utf-8").splitlines():
         row = json.loads(line.replace("/w/app", str(work)))
         yield row["payload"], row["entry"]
 
@@ -49,9 +52,14 @@ def source(work: Path) -> Path:
     return work
 
 
-@pytest.mark.parametrize("client", GOLDEN)
-def test_each_event_becomes_the_entry_it_must(client: str, db: str, source: Path) -> None:
-    for payload, expected in golden(client, source):
+@pytest.mark.parametrize(
+    ("client", "files"), [*((c, GOLDEN) for c in GOLDEN), *((c, RECORDED) for c in RECORDED)]
+)
+def test_each_event_becomes_the_entry_it_must(
+    client: str, files: dict[str, str], db: str, source: Path
+) -> None:
+    (source / "ci.yml").write_text("timeout: 300\n", encoding="utf-8")
+    for payload, expected in golden(client, source, files):
         before = len(archived(db)) if os.path.exists(db) else 0
         send(client, payload, db)
         made = archived(db)[before:] if os.path.exists(db) else []
@@ -103,6 +111,37 @@ def test_it_is_not_taken_for_the_claude_code_that_started_it(
     found = windows(open_database(db, "reader"), 1)
     assert {(w.client, w.work_tree) for w in found} == {(client, str(source))}
     assert "outer" not in {w.session for w in found}
+
+
+@pytest.mark.parametrize("client", RECORDED)
+def test_a_real_session_is_one_window(client: str, db: str, source: Path) -> None:
+    for payload, _ in golden(client, source, RECORDED):
+        send(client, payload, db)
+    (window,) = windows(open_database(db, "reader"), 1)
+    assert window.closed == "ended"
+
+
+def test_codexs_transcript_tells_that_a_command_failed(db: str, source: Path) -> None:
+    rollout = source.parent / "rollout.jsonl"
+    failed = {"type": "CommandExecution", "id": "call_10", "status": "failed", "exit_code": 2}
+    lines = ["{", "[]", '{"exit_code": "call_10"}', json.dumps({"payload": {"item": failed}})]
+    rollout.write_text("\n".join(lines), encoding="utf-8")
+    for payload, _ in golden("codex", source, RECORDED):
+        send("codex", {**payload, "transcript_path": str(rollout)}, db)
+    shell = [(e.outer_ref, e.is_error) for e in archived(db) if e.tool == "Bash"]
+    assert shell == [("call_00", False), ("call_10", True)]
+
+
+@pytest.mark.parametrize("tool", ["ReadMcpResourceTool", "read_mcp_resource"])
+def test_our_window_read_by_any_clients_resource_tool_is_ours(
+    tool: str, db: str, source: Path
+) -> None:
+    call = {"hook_event_name": "PostToolUse", "session_id": "s", "cwd": str(source), "tool_name": tool,
+            "tool_input": {"server": "keepthread", "uri": "memory://context"},
+            "tool_response": "the window", "tool_use_id": "c1"}  # fmt: skip
+    send("codex", call, db)
+    (entry,) = archived(db)
+    assert (entry.own, entry.output) == (True, "")
 
 
 def test_cursors_user_is_not_stored(db: str, source: Path) -> None:
