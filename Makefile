@@ -31,15 +31,15 @@ demo: $(VENV)/.core
 test: $(VENV)/.tests
 	$(BIN)/python -m pytest -q
 
-# The real Claude Code and the Node it needs: from npm, into a folder outside the repository.
-$(CLIENTS)/.claude-code:
+# The real clients and the Node they need: from npm, into a folder outside the repository.
+$(CLIENTS)/.installed:
 	npm install --silent --no-fund --no-audit --prefix $(CLIENTS) node@24
 	PATH="$(CLIENTS)/node_modules/.bin:$$PATH" npm install --silent --no-fund --no-audit \
-	  --prefix $(CLIENTS) @anthropic-ai/claude-code
+	  --prefix $(CLIENTS) @anthropic-ai/claude-code @openai/codex @google/gemini-cli
 	touch $@
 
-test-clients: $(VENV)/.checks $(CLIENTS)/.claude-code
-	CLAUDE="$(CLIENTS)/node_modules/.bin/claude" $(BIN)/python -m pytest -m clients tests/clients
+test-clients: $(VENV)/.checks $(CLIENTS)/.installed
+	CLIENTS_BIN="$(CLIENTS)/node_modules/.bin" $(BIN)/python -m pytest -m clients tests/clients
 
 check: $(VENV)/.checks
 	$(BIN)/ruff check .

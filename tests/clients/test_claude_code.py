@@ -1,6 +1,6 @@
 """The real Claude Code, offline, with the plugin of this repository and a model that follows a script.
 
-By hand: ``make test-clients`` installs the client and names it in CLAUDE. Folders have spaces
+By hand: ``make test-clients`` installs the client and names its folder in CLIENTS_BIN. Folders have spaces
 and letters beyond ASCII, as people's folders do.
 """
 
@@ -49,7 +49,7 @@ class ClaudeCode:
         )
         self.environ = {
             "HOME": str(folder),
-            "PATH": f"{Path(os.environ['CLAUDE']).parent}:/usr/bin:/bin",
+            "PATH": f"{os.environ['CLIENTS_BIN']}:/usr/bin:/bin",
             "KEEPTHREAD_DB": str(self.world.db),
             "ANTHROPIC_BASE_URL": model.url,
             "ANTHROPIC_API_KEY": "test-key",
@@ -65,7 +65,7 @@ class ClaudeCode:
         how = ["--plugin-dir", str(self.plugin)] if plugin else []
         done = subprocess.run(
             [
-                os.environ["CLAUDE"], "-p", prompt, *how,
+                f"{os.environ['CLIENTS_BIN']}/claude", "-p", prompt, *how,
                 "--allowedTools", ALLOWED, "--output-format", "json", "--model", "claude-haiku-4-5",
             ],
             env=self.environ, cwd=self.world.tree, stdin=subprocess.DEVNULL, capture_output=True,
@@ -110,7 +110,7 @@ def claude(tmp_path: Path) -> Iterator[ClaudeCode]:
 
 def test_the_client_accepts_the_plugin() -> None:
     done = subprocess.run(
-        [os.environ["CLAUDE"], "plugin", "validate", str(ROOT)],
+        [f"{os.environ['CLIENTS_BIN']}/claude", "plugin", "validate", str(ROOT)],
         env={"HOME": "/nonexistent", "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
