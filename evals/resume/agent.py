@@ -1,0 +1,100 @@
+"""``python -m evals.resume.agent TREE MEMORY POINTS VICTIM DELAY``: one process of the agent.
+
+It works until all is done (exit 0) or its context is full (exit 10), or until it is killed: after
+POINTS points of its work (0: never) a thread waits DELAY seconds and kills the VICTIM (agent,
+server or both), in the middle of whatever goes on then. Without its server it ends with 11.
+"""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+
+from evals.resume.controls import ControlMind, Notes
+from evals.resume.policy import Agent, Mind
+from evals.resume.repository import World
+from evals.resume.with_keepthread import keepthread_mind, server_pid_file
+
+DONE, CONTEXT_FULL, SERVER_LOST = 0, 10, 11
+MODULES_A_CONTEXT = 14
+
+
+class Fate:
+    """Counts points of the work and kills at one of them."""
+
+    def __init__(self, tree: Path, points: int, victim: str, delay_seconds: float) -> None:
+        self._tree, self._left, self._victim, self._delay = tree, points, victim, delay_seconds
+
+    def point(self) -> None:
+        """Mark one point; called before and after everything that can be cut."""
+        self._left -= 1
+        if self._left == 0:
+            threading.Thread(target=self._strike, daemon=True).start()
+
+    def _strike(self) -> None:
+        time.sleep(self._delay)
+        (self._tree.parent / "killed").touch()
+        if self._victim in ("server", "both"):
+            os.kill(int(server_pid_file(self._tree).read_text()), signal.SIGKILL)
+        if self._victim in ("agent", "both"):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def work(tree: Path, memory: str, fate: Fate) -> int:
+    """Work in this process; return its exit status."""
+    async with _mind(tree, memory, fate) as mind:
+        agent = Agent(mind, _FatedWorld(tree, fate))
+        while await agent.step():
+            if memory == "keepthread" and agent.migrated == MODULES_A_CONTEXT:
+                await mind.hand_off("migrating modules", "the next pending item", done=False)
+                return CONTEXT_FULL
+    return DONE
+
+
+class _FatedWorld(World):
+    def __init__(self, tree: Path, fate: Fate) -> None:
+        super().__init__(tree)
+        self._fate = fate
+
+    def edit(self, path: str, text: str) -> None:
+        self._fate.point()
+        super().edit(path, text)
+        self._fate.point()
+
+    def run(self, command: str) -> tuple[bool, str]:
+        self._fate.point()
+        done = super().run(command)
+        self._fate.point()
+        return done
+
+
+@asynccontextmanager
+async def _mind(tree: Path, memory: str, fate: Fate) -> AsyncIterator[Mind]:
+    if memory == "keepthread":
+        async with keepthread_mind(tree, fate.point) as mind:
+            yield mind
+    else:
+        notes = Notes(tree.parent / "notes.jsonl") if memory == "notes" else None
+        yield ControlMind(tree, fate.point, notes)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one process."""
+    tree, memory, points, victim, delay = arguments
+    fate = Fate(Path(tree), int(points), victim, float(delay))
+    try:
+        return anyio.run(work, Path(tree), memory, fate)
+    except BaseException:
+        if (Path(tree).parent / "killed").exists():
+            return SERVER_LOST
+        raise
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
