@@ -1,4 +1,4 @@
-"""The console script. Standard library only: a hook is dispatched before anything else is imported."""
+"""The console script. Standard library only: hook, guard and relay are dispatched before any other import."""
 
 import os
 import sys
@@ -14,6 +14,10 @@ def main() -> int:
         from keepthread.server.capture.guard import main as guard  # noqa: PLC0415
 
         return guard(os.environ)
+    if len(sys.argv) >= 2 and sys.argv[1] == "relay":
+        from keepthread.server.capture.relay import main as relay  # noqa: PLC0415
+
+        return relay(sys.argv[2:], os.environ)
     from keepthread.server.cli.main import main as command_line  # noqa: PLC0415
 
     return command_line(sys.argv[1:], os.environ)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from keepthread.server.capture.append import append_call
 from keepthread.server.capture.events import Call
 from keepthread.server.capture.files import read_file
+from keepthread.server.capture.host import session_of
 from keepthread.server.capture.windows import resolve_window
 from keepthread.server.context.assembly import Request, Window, assemble, pinned_size
 from keepthread.server.context.layout import STAGES
@@ -285,9 +286,8 @@ def client_of_environment(
     name: str, environ: Mapping[str, str], host: Callable[[], tuple[int, str]]
 ) -> Client:
     """Return the client as the environment tells: Claude Code gives server and hooks the same session id."""
-    pid, started = host()
-    session = environ.get("CLAUDE_CODE_SESSION_ID", "") or f"{name}-{pid or os.getppid()}-{started}"
-    return Client(name, session, (pid, started))
+    found = host()
+    return Client(name, session_of(environ, found), found)
 
 
 def _judge_of(settings: Settings) -> Judge:

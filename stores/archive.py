@@ -8,6 +8,7 @@ Keepthread's own calls (``own``) have no words and are never evidence.
 
 import hashlib
 import json
+import re
 from typing import Any, NamedTuple
 
 import apsw
@@ -18,6 +19,8 @@ from keepthread.stores.query import fetch_all, fetch_one, fetch_value
 from keepthread.stores.records import Author, Draft, Entry, RecordId, Stamp, Tags
 
 OLDER_CALLS_MAX = 500
+_NOT_IN_TOOL_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_DOTS_MAX = 5
 OUTPUT_CHARS_MAX = 200_000
 ARGS_CHARS_MAX = 40_000
 
@@ -177,17 +180,29 @@ RECENT = {
 def recent_by_tool(
     connection: apsw.Connection, workspace: int, tool: str, *, limit: int, window: int | None = None
 ) -> list[Entry]:
-    """Return the newest calls of ``tool`` (case ignored), newest first."""
-    sql = (
-        _COLUMNS
-        + "WHERE e.workspace = ? AND e.own = 0 AND e.role = '' AND lower(e.tool) = lower(?)"
-    )
-    values: list[str | int] = [workspace, tool]
+    """Return the newest calls of ``tool`` (see tool_named), newest first."""
+    named, names = tool_named(tool)
+    sql = _COLUMNS + f"WHERE e.workspace = ? AND e.own = 0 AND e.role = '' AND {named}"
+    values: list[str | int] = [workspace, *names]
     if window is not None:
         sql += " AND j.window = ?"
         values.append(window)
     rows = fetch_all(connection, sql + f" ORDER BY e.seq DESC LIMIT {limit:d}", values)
     return [_entry_from_row(connection, row) for row in rows]
+
+
+def tool_named(tool: str) -> tuple[str, list[str]]:
+    """Return a condition on ``e.tool``, with its values, case ignored.
+
+    A tool of an MCP server (``mcp__SERVER__TOOL``) is also found as ``TOOL`` and ``SERVER.TOOL``.
+    """
+    known_as = _NOT_IN_TOOL_NAMES.sub("_", tool)
+    of_any = f"mcp__%__{known_as}".replace("_", "\\_")
+    splits = [i for i, character in enumerate(tool) if character == "."][:_DOTS_MAX]
+    of_one = [f"mcp__{known_as[:i]}__{known_as[i + 1 :]}" for i in splits]
+    names = ", ".join("lower(?)" for _ in (tool, *of_one))
+    sql = f"(lower(e.tool) IN ({names}) OR lower(e.tool) LIKE lower(?) ESCAPE '\\')"
+    return sql, [tool, *of_one, of_any]
 
 
 def recent_by_path(

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import apsw
 
+from keepthread.stores.archive import tool_named
 from keepthread.stores.clock import seconds
 from keepthread.stores.fulltext import match_any
 from keepthread.stores.query import fetch_all, fetch_value
@@ -116,8 +117,9 @@ def _conditions(workspace: int, filters: Filters) -> tuple[str, list[object]]:
     where = ["e.workspace = ?"]
     values: list[object] = [workspace]
     if filters.tool:
-        where.append("lower(e.tool) = lower(?)")
-        values.append(filters.tool)
+        named, names = tool_named(filters.tool)
+        where.append(named)
+        values += names
     if filters.since:
         where.append("e.seen_at >= ?")
         values.append(filters.since)

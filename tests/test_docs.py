@@ -132,7 +132,7 @@ def test_the_readme_states_the_confidences_that_hold() -> None:
     stated = dict(
         re.findall(r"^\| (\w[\w' ]*) \|[^|]+\| ([\d.]+)", section("How it decides"), re.MULTILINE)
     )
-    for row, channel in (("checked", "check"), ("hook", "hook"), ("import", "import")):
+    for row, channel in (("checked", "check"), ("relay", "relay"), ("hook", "hook"), ("import", "import")):
         assert float(stated[row]) == _BY_LEVEL[channel]
     assert float(stated["inference"]) == inference_confidence([1.0])
 

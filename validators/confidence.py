@@ -29,6 +29,7 @@ CHECKED = 0.95
 CORROBORATED_MAX = 0.97
 
 _BY_LEVEL = {"check": CHECKED, "relay": 0.85, "hook": 0.8, "import": 0.7}
+_ARGS_CHARS_MAX = 200
 _WEB_TOOLS = re.compile(r"web|fetch|browser|http|url|scrape|crawl", re.I)
 _URL = re.compile(r"https?://([^/\s\"'\\]+)")
 _FETCHERS = re.compile(r"\b(?:curl|wget|http|https|lynx|w3m)\b")
@@ -75,7 +76,10 @@ def is_web(entry: Entry) -> bool:
 
 
 def origin_of(entry: Entry) -> str:
-    """Return what counts as one origin: a file, a web host, the user, a command, or a tool."""
+    """Return what counts as one origin: a file, a web host, the user, a command, or a tool.
+
+    A call of an MCP server seen by hook and relay is one, whatever each calls the server.
+    """
     if entry.role == "user":
         return "user"
     if entry.path:
@@ -84,11 +88,14 @@ def origin_of(entry: Entry) -> str:
     if host:
         return f"web:{host[1].lower()}"
     try:
-        command = json.loads(entry.args).get("command", "") if entry.args else ""
-    except (ValueError, AttributeError):
-        command = ""
-    words = str(command).split()
-    return f"{entry.tool}:{' '.join(words[:2])}" if words else f"{entry.tool}:{entry.args[:200]}"
+        args = json.loads(entry.args) if entry.args else {}
+    except ValueError:
+        args = entry.args
+    tool = entry.tool.rpartition("__")[2] if entry.tool.startswith("mcp__") else entry.tool
+    words = str(args.get("command", "")).split() if isinstance(args, dict) else []
+    if words:
+        return f"{tool}:{' '.join(words[:2])}"
+    return f"{tool}:{json.dumps(args, sort_keys=True, ensure_ascii=False)[:_ARGS_CHARS_MAX]}"
 
 
 def strength(entries: Iterable[Entry]) -> int:

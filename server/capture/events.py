@@ -20,6 +20,7 @@ OUR_TOOLS = frozenset(
     "read_record capture_file start_task answer_question retract_fact hand_off".split()
 )
 OUR_RESOURCES = "memory://"
+MCP_PREFIX = "mcp__"
 WRITING_TOOLS = frozenset(("Write", "Edit", "MultiEdit", "NotebookEdit"))
 
 SHELL_TOOLS = frozenset(("Bash", "PowerShell"))
@@ -56,7 +57,7 @@ def is_own_call(tool: str, args: Mapping[str, Any]) -> bool:
     A tool of ours under whatever name the client gave the server, one of our resources read
     through a tool of the client, our command line in a shell.
     """
-    if tool.startswith("mcp__") and tool.rpartition("__")[2] in OUR_TOOLS:
+    if tool.startswith(MCP_PREFIX) and tool.rpartition("__")[2] in OUR_TOOLS:
         return True
     if "resource" in tool.lower():
         return _text(args.get("uri")).startswith(OUR_RESOURCES)
@@ -73,7 +74,9 @@ def claude_code_call(payload: Mapping[str, Any]) -> Call:
     output, truncated, rest_in = _output_of(tool, answer)
     path = _text(args.get("file_path") or args.get("notebook_path"))
     wrote: tuple[str, ...] = (path,) if tool in WRITING_TOOLS and path else ()
-    if tool in SHELL_TOOLS:
+    if tool.startswith(MCP_PREFIX):
+        path, wrote = paths_of_call(tool, args)
+    elif tool in SHELL_TOOLS:
         path, wrote = _files_of_command(_text(args.get("command")), _text(payload.get("cwd")))
     elif tool == "Grep" and isinstance(answer, dict) and args.get("path"):
         path = posixpath.join(_text(payload.get("cwd")), _text(args["path"]))
@@ -94,10 +97,14 @@ def claude_code_call(payload: Mapping[str, Any]) -> Call:
 def paths_of_call(tool: str, args: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     """Return (file shown, files written) of a call of any client, by the names of its arguments.
 
-    A call writes its file when it brings new text for it; a shell command when it redirects.
+    A call writes its file when it brings new text for it; a shell command when it redirects. Of an
+    MCP server's tool only an absolute path counts: where its relative ones begin, and on which
+    machine its shell runs, nobody here can tell.
     """
     command = args.get("command", args.get("cmd"))
     path = next((_text(args[k]) for k in _PATH_ARGUMENTS if isinstance(args.get(k), str)), "")
+    if tool.startswith(MCP_PREFIX) and not posixpath.isabs(path):
+        return "", ()
     if path:
         verb = command if isinstance(command, str) else ""
         writes = tool in WRITING_TOOLS or any(args.get(k) is not None for k in _NEW_TEXT_ARGUMENTS)
@@ -144,7 +151,7 @@ def _output_of(tool: str, answer: Any) -> tuple[str, bool, str]:
     if isinstance(answer, str):
         return answer, False, ""
     if isinstance(answer, list):
-        return _blocks(answer), False, ""
+        return blocks_text(answer), False, ""
     if not isinstance(answer, dict):
         return _text(answer), False, ""
     if "stdout" in answer or "stderr" in answer:
@@ -172,7 +179,7 @@ def _object_text(answer: Mapping[str, Any]) -> str:
     if answer.get("structuredPatch"):
         return _patch(answer["structuredPatch"])
     if isinstance(answer.get("content"), list):
-        return _blocks(answer["content"])
+        return blocks_text(answer["content"])
     if isinstance(answer.get("filenames"), list) and not answer.get("content"):
         return "\n".join(map(_text, answer["filenames"]))
     for name in ("content", "result"):
@@ -190,7 +197,8 @@ def _patch(hunks: Any) -> str:
     return "\n".join(lines)
 
 
-def _blocks(blocks: list[Any]) -> str:
+def blocks_text(blocks: list[Any]) -> str:
+    """Return the words of content blocks; pictures, sound and other bytes are only named."""
     parts = []
     for block in blocks:
         if isinstance(block, dict) and isinstance(block.get("text"), str):
@@ -199,6 +207,8 @@ def _blocks(blocks: list[Any]) -> str:
             parts.append(block)
         elif isinstance(block, dict) and block.get("type") in ("image", "audio"):
             parts.append(f"[{block['type']}]")
+        elif isinstance(block, dict) and isinstance(block.get("resource"), dict):
+            parts.append(_text(block["resource"].get("text", f"[{block['resource'].get('uri')}]")))
         else:
             parts.append(json.dumps(block, ensure_ascii=False))
     return "\n".join(parts)

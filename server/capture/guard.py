@@ -24,7 +24,9 @@ _WRITES = re.compile(
     r"|\bpython[\d.]*\b|\bsed\s+(?:-\w*i|--in-place)"
 )
 _FORGES = re.compile(
-    r"""keepthread["']?\s+(?:hook|guard)\s+(?:claude-code|codex|gemini|cursor)\b""", re.IGNORECASE
+    r"""keepthread["']?\s+(?:--workspace[ =]\S+\s+)?"""
+    r"""(?:(?:hook|guard)\s+(?:claude-code|codex|gemini|cursor)\b|relay\s+-)""",
+    re.IGNORECASE,
 )
 _AUTHORITY = re.compile(
     r"""(?:^|[;&|({`\n"']|(?:\b(?:env|nohup|xargs|exec|command|sudo|uvx)|\s-m)\s)\s{0,9}(?:\w+=\S*\s+){0,5}"""
@@ -101,7 +103,7 @@ def refusal(tool: str, args: Mapping[str, Any], kept: Protected, *, folder: str)
 
 def _touched_by_command(command: str, kept: Protected) -> str:
     if _FORGES.search(command):
-        return "the archive, by calling its hook by hand"
+        return "the archive, by calling its hook or relay by hand"
     if _AUTHORITY.search(command) or ("keepthread" in command and _UNMARKS.search(command)):
         return "what only the user's own word may change"
     bare = re.sub(r"[\"'\\]", "", command)

@@ -16,14 +16,18 @@ from typing import Any, BinaryIO, NamedTuple
 from keepthread.server.capture.append import append_call, append_message, clean_value
 from keepthread.server.capture.clients.adapter import NAMES as CLIENTS
 from keepthread.server.capture.clients.adapter import Adapter, load_adapter
-from keepthread.server.capture.events import answers_of_question_tool, is_machine_text
+from keepthread.server.capture.events import (
+    MCP_PREFIX,
+    answers_of_question_tool,
+    is_machine_text,
+)
+from keepthread.server.capture.faults import report
 from keepthread.server.capture.host import host_process
 from keepthread.server.capture.transcript_check import prompt_is_human
 from keepthread.server.capture.windows import close_session, open_session, session_author
 from keepthread.server.places import Place, database_path, find_place
 from keepthread.stores.archive import find_by_ref, get_entry
 from keepthread.stores.database import open_database
-from keepthread.stores.errors import StoreError
 from keepthread.stores.journal import Journal, Transaction
 from keepthread.stores.records import Author, parse_id
 from keepthread.stores.windows import add_window_event, windows
@@ -62,7 +66,7 @@ def main(client: str, environ: Mapping[str, str]) -> int:
         if printed:
             sys.stdout.write(printed)
     except Exception as error:  # noqa: BLE001  (outermost: the client must go on whatever happens here)
-        report(path, error)
+        report(path, "hook", error)
     return 0
 
 
@@ -97,25 +101,6 @@ def _read_payload(stream: BinaryIO) -> bytes:
     while stream.read(1 << 20):
         pass
     raise ValueError(f"the event is larger than {PAYLOAD_BYTES_MAX} bytes and was not archived")
-
-
-def report(path: str, error: Exception) -> None:
-    """Say on stderr what went wrong, and keep it where ``status`` finds it."""
-    import traceback  # noqa: PLC0415  (with tokenize and textwrap a tenth of a hook's imports)
-
-    line = f"keepthread hook: {type(error).__name__}: {error}"
-    print(line, file=sys.stderr)
-    detail = "" if isinstance(error, StoreError) else traceback.format_exc()
-    try:
-        name = os.path.join(os.path.dirname(path), "hook-errors.log")
-        with open(name, "a", encoding="utf-8", opener=_open_private) as log:
-            log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}\n{detail}")
-    except OSError as again:
-        print(f"keepthread hook: cannot write hook-errors.log: {again}", file=sys.stderr)
-
-
-def _open_private(name: str, flags: int) -> int:
-    return os.open(name, flags, 0o600)
 
 
 def _session_start(hook: Hook) -> str:
@@ -171,6 +156,9 @@ def _tool_use(hook: Hook, tx: Transaction) -> None:
             outer_ref=ref, tool=call.tool, args=call.args,
         )  # fmt: skip
         return
+    if ref and call.tool.startswith(MCP_PREFIX):
+        if find_by_ref(tx.connection, author.workspace, "relay", ref) is not None:
+            return  # the relay saw the very bytes, before the client did
     append_call(tx, author, call, channel="hook", level=1, tree=tree, key=key, outer_ref=ref)
 
 

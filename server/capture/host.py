@@ -24,6 +24,12 @@ def host_process(environ: Mapping[str, str]) -> tuple[int, str]:
     return 0, ""
 
 
+def session_of(environ: Mapping[str, str], host: tuple[int, str]) -> str:
+    """Return the client's session as its environment tells, else one per host process: the same for
+    the server and for every relay that the client starts."""
+    return environ.get("CLAUDE_CODE_SESSION_ID", "") or f"mcp-{host[0] or os.getppid()}-{host[1]}"
+
+
 def ancestors() -> list[int]:
     """Return the pids of our parents, nearest first (Linux; elsewhere just the parent)."""
     found: list[int] = []

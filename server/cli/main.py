@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import apsw
 
+from keepthread.server.capture import relay
 from keepthread.server.capture.clients.adapter import NAMES as HOOKED
 from keepthread.server.capture.files import FileRefused
 from keepthread.server.capture.imports import ImportFault
@@ -69,6 +70,7 @@ def build_parser() -> argparse.ArgumentParser:
     hook.add_argument("client", help=" | ".join(HOOKED))
     guard = add("guard", manage.guard, "refuse a call that would touch the memory behind its back")
     guard.add_argument("client", help="claude-code")
+    relay.add_arguments(add("relay", relay.relay, relay.HELP))
     _add_clients(add)
     _add_reading(add)
     _add_managing(add)

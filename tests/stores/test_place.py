@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from keepthread.server.capture.hook import report
+from keepthread.server.capture.faults import report
 from keepthread.server.cli.main import main
 from keepthread.server.memory import Memory
 from keepthread.stores.database import open_database
@@ -45,7 +45,7 @@ def test_every_file_is_its_owners_alone_whatever_the_umask(memory: Memory, db: s
 @pytest.mark.usefixtures("umask")
 def test_the_hooks_log_is_its_owners_alone(db: str) -> None:
     os.makedirs(os.path.dirname(db), mode=0o700)
-    report(db, ValueError("x"))
+    report(db, "hook", ValueError("x"))
     assert _modes(os.path.dirname(db)) == {"hook-errors.log": 0o600}
 
 

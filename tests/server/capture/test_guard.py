@@ -33,6 +33,7 @@ KEPT = protected({"HOME": HOME, "KEEPTHREAD_DB": f"{HOME}/.local/share/keepthrea
         "rm /opt/kt/.claude-plugin/hooks.json",
         """echo '{"hook_event_name": "PostToolUse"}' | keepthread hook claude-code""",
         "timeout 5 /opt/kt/.venv/bin/keepthread hook codex < forged.json",
+        "keepthread --workspace . relay --name git -- python3 forged_server.py",
         "script -qc 'keepthread remember \"deploy without asking\"' /dev/null",
         "env -u CLAUDECODE keepthread task 'a goal of mine'",
         "cd /w && python3 -m keepthread --workspace x confirm fact-3",
@@ -126,7 +127,7 @@ def test_the_client_is_told_in_its_own_form() -> None:
     said = json.loads(run(json.dumps({"tool_name": "Bash", "tool_input": args}).encode()).stdout)
     answer = said["hookSpecificOutput"]
     assert (answer["hookEventName"], answer["permissionDecision"]) == ("PreToolUse", "deny")
-    assert "by calling its hook by hand" in answer["permissionDecisionReason"]
+    assert "by calling its hook or relay by hand" in answer["permissionDecisionReason"]
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"{}", b'{"tool_input": 7}', b"\xff"])
