@@ -15,7 +15,13 @@ from typing import Literal, NamedTuple
 
 import apsw
 
-from keepthread.server.clients.connect import connected, find_launch, is_there, roots
+from keepthread.server.clients.connect import (
+    connected,
+    find_launch,
+    has_plugin,
+    is_there,
+    roots,
+)
 from keepthread.server.clients.descriptions import CLIENTS
 from keepthread.server.context.tokens import TokenCounter
 from keepthread.server.places import Place, find_place
@@ -232,6 +238,9 @@ def _clients(setup: Setup) -> Iterator[Finding]:
         yield Finding("note", "clients", "found none", "keepthread init --client NAME")
     for client in there:
         how = f"keepthread init --client {client.name}"
+        if has_plugin(client, given):
+            yield Finding("ok", client.title, "by its plugin")
+            continue
         try:
             found = connected(client, given)
         except (ValueError, OSError) as error:
@@ -240,7 +249,7 @@ def _clients(setup: Setup) -> Iterator[Finding]:
         server = found.get("server")
         command = str(server.get("command", "")) if server else ""
         if server is None and not found.get("hooks"):
-            yield Finding("note", client.title, "not connected (or by its plugin)", how)
+            yield Finding("note", client.title, "not connected", how)
         elif server is not None and not (os.path.isabs(command) and shutil.which(command)):
             yield Finding("FAIL", client.title, f"starts {command!r}, which is not there", how)
         elif server is None:

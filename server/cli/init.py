@@ -10,13 +10,14 @@ from keepthread.server.clients.connect import (
     Change,
     Launch,
     find_launch,
+    has_plugin,
     is_there,
     make,
     plan,
     roots,
 )
 from keepthread.server.clients.descriptions import BY_NAME, CLIENTS, Description
-from keepthread.server.clients.jsonc import NotJson, find
+from keepthread.server.clients.jsonc import NotJson
 from keepthread.server.clients.toml_table import NotToml
 from keepthread.server.places import find_place
 
@@ -50,7 +51,7 @@ def _connect(
     client: Description, given: Mapping[str, str], launch: Launch, options: argparse.Namespace
 ) -> bool:
     print(client.title)
-    if not options.remove and _has_plugin(client, given):
+    if not options.remove and has_plugin(client, given):
         print("  the plugin is enabled: nothing to do")
         return True
     # A client that starts servers anywhere is told the project, so that memory is not mixed.
@@ -86,19 +87,6 @@ def _tell(change: Change, options: argparse.Namespace) -> None:
             f" (only our entries, since it was changed after; first state: {change.file}{BACKUP})"
         )
     print(f"  {'would ' if options.dry_run else ''}{verb} {change.file}{note}")
-
-
-def _has_plugin(client: Description, given: Mapping[str, str]) -> bool:
-    if client.name != "claude-code":
-        return False
-    try:
-        with open(os.path.join(given["claude"], "settings.json"), encoding="utf-8") as file:
-            enabled = find(file.read(), ("enabledPlugins",))
-    except (OSError, ValueError):
-        return False
-    return isinstance(enabled, dict) and any(
-        name.startswith("keepthread@") and on for name, on in enabled.items()
-    )
 
 
 def _closing(environ: Mapping[str, str]) -> None:

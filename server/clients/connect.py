@@ -86,6 +86,21 @@ def is_there(client: Description, given: Mapping[str, str], environ: Mapping[str
     return on_path or os.path.isdir(client.folder.format_map(given))
 
 
+def has_plugin(client: Description, given: Mapping[str, str]) -> bool:
+    """True when Claude Code has our plugin enabled, which brings server and hooks itself."""
+    if client.name != "claude-code":
+        return False
+    try:
+        enabled = find(
+            _read(os.path.join(given["claude"], "settings.json")) or "", ("enabledPlugins",)
+        )
+    except ValueError:
+        return False
+    return isinstance(enabled, dict) and any(
+        name.startswith(f"{SERVER}@") and on for name, on in enabled.items()
+    )
+
+
 def plan(
     client: Description, given: Mapping[str, str], launch: Launch, *, remove: bool = False
 ) -> list[Change]:

@@ -48,6 +48,18 @@ def test_the_last_capture_is_seen(world: World, capsys: pytest.CaptureFixture[st
     assert found["database"]["found"].endswith("sound")
 
 
+def test_a_client_with_the_plugin_needs_nothing_more(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = {"enabledPlugins": {"keepthread@keepthread": True}}
+    (world.folder / ".claude").mkdir()
+    (world.folder / ".claude/settings.json").write_text(json.dumps(settings), encoding="utf-8")
+    assert main(["init", "--client", "claude-code"], world.environ) == 0
+    assert "nothing to do" in capsys.readouterr().out
+    assert not (world.folder / ".claude.json").exists()
+    assert diagnose(world, capsys)[1]["Claude Code"]["state"] == "ok"
+
+
 def test_rights_damage_and_a_client_that_starts_what_is_gone_are_failures(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
