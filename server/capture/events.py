@@ -25,7 +25,11 @@ WRITING_TOOLS = frozenset(("Write", "Edit", "MultiEdit", "NotebookEdit"))
 
 SHELL_TOOLS = frozenset(("Bash", "PowerShell"))
 
-MODEL_WRITTEN_TOOLS = frozenset(("Task", "Agent", "WebFetch", "TaskOutput", "AgentOutput"))
+MODEL_WRITTEN_TOOLS = frozenset(
+    "Task Agent WebFetch TaskOutput AgentOutput "
+    "spawn_agent wait_agent send_input resume_agent close_agent "
+    "invoke_agent web_fetch google_web_search".split()
+)
 """Their results are words of a model: a sub-agent's report, a summary of a page."""
 
 _PATH_ARGUMENTS = ("file_path", "path", "filename", "file", "notebook_path", "filepath")

@@ -187,6 +187,7 @@ def _who_prompted(hook: Hook, tx: Transaction, author: Author, text: str) -> tup
     verdict = prompt_is_human(hook.text("transcript_path"), prompt_id, text)
     source = hook.payload.get("source")
     human = source in (None, "", "user", "sdk") and not is_machine_text(text)
+    human = human and not hook.text("agent_id")  # Codex sends what a model asks a sub-agent this way
     if verdict is not None:
         human = human and verdict
     if not human:

@@ -14,6 +14,7 @@ from keepthread.server.capture.transcript_check import transcript_tail
 
 _EXIT = re.compile(r"^(?:Process exited with code|Exit code:?|exit status:?) (\d+)", re.M | re.I)
 _HEAD = 400
+_CALL = ("agent_id", "tool_use_id", "tool_name", "tool_input", "tool_response")
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
 
 
@@ -21,14 +22,16 @@ def _event(payload: Payload) -> Payload:
     turn = payload.get("turn_id", "")
     prompt = payload.get("prompt")
     # A turn may take further prompts of the person, so the turn alone does not name one. Its
-    # transcript says nothing about who sent a prompt.
-    ref = made_ref(turn, prompt) if isinstance(prompt, str) else turn
-    return {
-        **payload,
-        "prompt_id": ref,
-        "transcript_path": "",
-        "rollout": payload.get("transcript_path"),
-    }
+    # transcript says nothing about who sent a prompt. Call ids are the model provider's own, and
+    # some count them anew for each answer.
+    said = {**payload, "transcript_path": "", "rollout": payload.get("transcript_path")}
+    said["prompt_id"] = made_ref(turn, prompt) if isinstance(prompt, str) else turn
+    if payload.get("hook_event_name") == "PostToolUse":
+        said["call_id"] = payload.get("tool_use_id")
+        said["tool_use_id"] = made_ref(
+            payload.get("session_id"), turn, *(payload.get(name) for name in _CALL)
+        )
+    return said
 
 
 def _call(payload: Payload) -> Call:
@@ -40,7 +43,7 @@ def _call(payload: Payload) -> Call:
         wrote = tuple(dict.fromkeys(path.strip() for path in _PATCHED.findall(patch)))
         call = call._replace(path=wrote[0] if len(wrote) == 1 else "", wrote=wrote)
     if call.tool == "Bash" and not failed:
-        failed = _exit_code(payload.get("rollout"), payload.get("tool_use_id")) != 0
+        failed = _exit_code(payload.get("rollout"), payload.get("call_id")) != 0
     return call._replace(is_error=True, wrote=()) if failed else call
 
 

@@ -29,6 +29,8 @@ GOLDEN = {
     "cursor": "cursor-2.0.77.built.jsonl",
 }
 RECORDED = {"codex": "codex-0.171.0.jsonl", "gemini": "gemini-cli-0.61.0.jsonl"}
+SUB_AGENT = {"codex": "codex-0.171.0-sub-agent.jsonl"}
+"""A real session in which the model asked a sub-agent, through the event for the person's prompts."""
 
 
 def golden(
@@ -53,7 +55,7 @@ def source(work: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("client", "files"), [*((c, GOLDEN) for c in GOLDEN), *((c, RECORDED) for c in RECORDED)]
+    ("client", "files"), [(c, files) for files in (GOLDEN, RECORDED, SUB_AGENT) for c in files]
 )
 def test_each_event_becomes_the_entry_it_must(
     client: str, files: dict[str, str], db: str, source: Path
@@ -128,8 +130,8 @@ def test_codexs_transcript_tells_that_a_command_failed(db: str, source: Path) ->
     rollout.write_text("\n".join(lines), encoding="utf-8")
     for payload, _ in golden("codex", source, RECORDED):
         send("codex", {**payload, "transcript_path": str(rollout)}, db)
-    shell = [(e.outer_ref, e.is_error) for e in archived(db) if e.tool == "Bash"]
-    assert shell == [("call_00", False), ("call_10", True)]
+    shell = [(json.loads(e.args)["command"], e.is_error) for e in archived(db) if e.tool == "Bash"]
+    assert shell == [("cat ci.yml", False), ("ls no-such", True)]
 
 
 @pytest.mark.parametrize("tool", ["ReadMcpResourceTool", "read_mcp_resource"])
