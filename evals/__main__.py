@@ -17,6 +17,7 @@ from rich.console import Console
 
 from evals import results, table
 from evals.predictions import DataMissing, Mixed, Origin, Row, Run, current_commit, read_predictions
+from evals.resume.command import add_command as add_resume
 from evals.suites import contradiction, injection, precision, retrieval, secrets, traces
 
 SUITES: dict[str, ModuleType] = {
@@ -64,6 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
     write = commands.add_parser("table", help="the table of the newest results")
     write.add_argument("--write", action="store_true", help="into the README, between its markers")
     write.set_defaults(command=print_table)
+    add_resume(commands)
     return parser
 
 

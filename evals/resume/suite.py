@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 from evals.resume import repository
 from evals.resume.agent import CONTEXT_FULL, DONE, SERVER_LOST
 from evals.resume.repository import World
-from keepthread.server.cli.demo_project import keepthread_command
 from keepthread.server.context.tokens import TokenCounter
 
 MEMORIES = ("keepthread", "notes", "none")
-POINTS_A_RUN = 520
+POINTS_A_RUN = 580
 """About how many points a run has, to spread the kills over it."""
 
 PROCESSES_MAX = 40
@@ -69,8 +68,8 @@ def run_once(
     with tempfile.TemporaryDirectory(prefix="keepthread-resume-") as name:
         folder = Path(os.path.realpath(name))
         tree = repository.make(folder)
-        tests = f"{keepthread_command()} --version"
-        (folder / "user.toml").write_text(f'[commands]\ntests = "{tests}"\n', encoding="utf-8")
+        commands = f"[commands]\nsuite = '''{repository.SUITE}'''\n"
+        (folder / "user.toml").write_text(commands, encoding="utf-8")
         killed = processes = 0
         status = CONTEXT_FULL
         while status != DONE and processes < PROCESSES_MAX:

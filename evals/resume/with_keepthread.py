@@ -14,7 +14,7 @@ from typing import Any
 from mcp import Client, StdioServerParameters
 from mcp.types import TextContent
 
-from evals.resume.policy import CACHE_OFF, Knowledge, Step, read_directions
+from evals.resume.policy import CACHE_OFF, RUN_SUITE, Knowledge, Step, read_directions
 from keepthread.server.cli.demo_project import keepthread_command
 from keepthread.server.context.frame import unquote
 
@@ -88,8 +88,11 @@ class KeepthreadMind:
         await self._call("update_plan_item", titles=list(titles))
 
     async def start(self, step: Step, path: str) -> None:
-        where: dict[str, Any] = {"checks": [f"path_changed:{path}"]} if path else {}
-        await self._call("update_plan_item", item=step.id, status="in_progress", **where)
+        check = f"path_changed:{path}" if path else ""
+        if step.title == RUN_SUITE:
+            check = "command:suite"
+        more: dict[str, Any] = {"checks": [check]} if check else {}
+        await self._call("update_plan_item", item=step.id, status="in_progress", **more)
 
     async def finish(self, step: Step, note: str = "") -> None:
         await self._call("update_plan_item", item=step.id, status="done", note=note)
