@@ -36,7 +36,7 @@ def run_resume(options: argparse.Namespace) -> int:
     wanted = [(m, seed) for m, count in counts.items() for seed in range(1, count + 1)]
     with ThreadPoolExecutor(options.jobs) as pool:
         left = [w for w in wanted if w not in known]
-        runs += pool.map(lambda w: _run(*w, options, reference, counter), left)
+        runs += pool.map(lambda w: _run(w[0], w[1], options, reference, counter), left)
     by_memory = {m: [r for r in runs if r.memory == m] for m in MEMORIES}
     for memory, found in by_memory.items():
         if found:

@@ -22,7 +22,7 @@ def runs() -> dict[str, list[Run]]:
     _, reference = run_once("keepthread", 0, 0, None, COUNTER)
     wanted = [("keepthread", seed) for seed in SEEDS] + [("notes", 1), ("none", 1)]
     with ThreadPoolExecutor(3) as pool:
-        done = list(pool.map(lambda w: run_once(*w, 3, reference, COUNTER)[0], wanted))
+        done = list(pool.map(lambda w: run_once(w[0], w[1], 3, reference, COUNTER)[0], wanted))
     return {m: [r for r in done if r.memory == m] for m in ("keepthread", "notes", "none")}
 
 
@@ -102,7 +102,7 @@ def test_a_window_is_read_by_its_lines() -> None:
         "== PINNED · x ==\n- goal task-1: \"g\"\n- constraint: \"Run `sh s.sh` before each commit\"\n"
         "== PLAN · x ==\n- FOCUS plan-3 [in_progress, v2]: \"Migrate depot/m01.py\"\n"
         "- plan-4 [pending, v1]: \"Later\"\n- plan-1 [done (claimed), v3]: \"Read\"\n"
-        "== DECISIONS · x ==\n- decision-1 [t]: \"Use the error style plain in every migrated module\" · because \"b\"\n"
+        "== DECISIONS · x ==\n- decision-1 [t]: \"Use the error style plain in every migrated module\" · b\n"
         "== FACTS · x ==\nre-verify:\n- fact-1 [0.5 · STALE: \"ci.yml\" changed]: \"The build command is `old`\"\n"
         "observations:\n- fact-2 [0.9]: \"The default timeout is 45 seconds\"\n"
         "== TAIL · x ==\n- FOUND plan-3 looks done (its checks pass) but was not claimed\n"
