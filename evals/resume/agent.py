@@ -18,11 +18,10 @@ import anyio
 
 from evals.resume.controls import ControlMind, Notes
 from evals.resume.policy import Agent, Mind
-from evals.resume.repository import World
-from evals.resume.with_keepthread import keepthread_mind, server_pid_file
+from evals.resume.repository import SERVER_PID, World
 
 DONE, CONTEXT_FULL, SERVER_LOST = 0, 10, 11
-MODULES_A_CONTEXT = 14
+MODULES_A_CONTEXT = 20
 
 
 class Fate:
@@ -41,7 +40,7 @@ class Fate:
         time.sleep(self._delay)
         (self._tree.parent / "killed").touch()
         if self._victim in ("server", "both"):
-            os.kill(int(server_pid_file(self._tree).read_text()), signal.SIGKILL)
+            os.kill(int((self._tree.parent / SERVER_PID).read_text()), signal.SIGKILL)
         if self._victim in ("agent", "both"):
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -77,6 +76,9 @@ class _FatedWorld(World):
 @asynccontextmanager
 async def _mind(tree: Path, memory: str, fate: Fate) -> AsyncIterator[Mind]:
     if memory == "keepthread":
+        # The SDK's client takes half a second to import, and the controls need none.
+        from evals.resume.with_keepthread import keepthread_mind  # noqa: PLC0415
+
         async with keepthread_mind(tree, fate.point) as mind:
             yield mind
     else:

@@ -22,6 +22,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument(
         "--out", type=Path, help="JSON Lines of the runs; what is there is not run again"
     )
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
     parser.set_defaults(command=run_resume)
 
 

@@ -16,6 +16,9 @@ RETRIES_FROM = 15
 TEAMMATE_AFTER = 14
 """A teammate changes the build when this many modules are migrated."""
 
+SERVER_PID = "server.pid"
+"""The file beside the work tree in which the server that runs left its process id."""
+
 OLD_BUILD, NEW_BUILD = "sh tools/build.sh", "sh tools/verify.sh"
 STAMP, PURGE = "sh tools/stamp.sh", "sh tools/purge.sh"
 TIMEOUT_SECONDS = 45

@@ -15,6 +15,7 @@ from mcp import Client, StdioServerParameters
 from mcp.types import TextContent
 
 from evals.resume.policy import CACHE_OFF, RUN_SUITE, Knowledge, Step, read_directions
+from evals.resume.repository import SERVER_PID
 from keepthread.server.cli.demo_project import keepthread_command
 from keepthread.server.context.frame import unquote
 
@@ -178,18 +179,13 @@ async def keepthread_mind(tree: Path, point: Callable[[], None]) -> AsyncIterato
         "CLAUDE_PID": str(os.getpid()),
     }
     server = StdioServerParameters(
-        command=sys.executable, args=["-c", SERVER, str(server_pid_file(tree)), "serve"], env=environ,
+        command=sys.executable, args=["-c", SERVER, str(folder / SERVER_PID), "serve"], env=environ,
         cwd=tree,
     )  # fmt: skip
     async with Client(server) as client:
         mind = KeepthreadMind(client, environ, tree, point)
         mind.hook("SessionStart", source="startup")
         yield mind
-
-
-def server_pid_file(tree: Path) -> Path:
-    """Return where the server that runs left its process id."""
-    return tree.parent / "server.pid"
 
 
 def _first(pattern: str, text: str) -> str:

@@ -9,11 +9,11 @@ from evals.resume import repository
 from evals.resume.command import proves_something
 from evals.resume.policy import TITLES, migration_of
 from evals.resume.repository import MODULES, World
-from evals.resume.suite import Run, Uninterrupted, figures, run_once
+from evals.resume.suite import Run, figures, run_once
 from evals.resume.with_keepthread import read_window
 from tests.server.world import COUNTER
 
-SEEDS = (1, 2, 3)
+SEEDS, KILLS = (1, 2, 3), 2
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def runs() -> dict[str, list[Run]]:
     _, reference = run_once("keepthread", 0, 0, None, COUNTER)
     wanted = [("keepthread", seed) for seed in SEEDS] + [("notes", 1), ("none", 1)]
     with ThreadPoolExecutor(3) as pool:
-        done = list(pool.map(lambda w: run_once(w[0], w[1], 3, reference, COUNTER)[0], wanted))
+        done = list(pool.map(lambda w: run_once(w[0], w[1], KILLS, reference, COUNTER)[0], wanted))
     return {m: [r for r in done if r.memory == m] for m in ("keepthread", "notes", "none")}
 
 
@@ -116,11 +116,3 @@ def test_a_window_is_read_by_its_lines() -> None:
     assert known.directions == ("sh s.sh",)
     assert known.written == {"depot/m01.py", "a b.py"}
     assert (known.last_command, known.last_succeeded) == ('make "x"', False)
-
-
-def test_a_run_is_held_against_the_uninterrupted_one(tmp_path: Path) -> None:
-    plain, reference = run_once("none", 0, 0, None, COUNTER)
-    assert plain.finished and plain.kills == 0
-    other, _ = run_once("none", 5, 2, Uninterrupted({}, reference.acts), COUNTER)
-    assert not other.same_tree
-    assert other.repeated > 0
