@@ -38,8 +38,17 @@ $(CLIENTS)/.installed:
 	  --prefix $(CLIENTS) @anthropic-ai/claude-code @openai/codex @google/gemini-cli
 	touch $@
 
-test-clients: $(VENV)/.checks $(CLIENTS)/.installed
-	CLIENTS_BIN="$(CLIENTS)/node_modules/.bin" $(BIN)/python -m pytest -m clients tests/clients
+# Servers to put behind the relay: from PyPI and npm.
+$(CLIENTS)/.servers: $(CLIENTS)/.installed
+	$(PYTHON) -m venv $(CLIENTS)/servers
+	$(CLIENTS)/servers/bin/python -m pip install --quiet --disable-pip-version-check \
+	  mcp-server-git mcp-server-time mcp-server-fetch
+	PATH="$(CLIENTS)/node_modules/.bin:$$PATH" npm install --silent --no-fund --no-audit \
+	  --prefix $(CLIENTS) @modelcontextprotocol/server-filesystem @modelcontextprotocol/server-everything
+	touch $@
+
+test-clients: $(VENV)/.checks $(CLIENTS)/.servers
+	CLIENTS_BIN="$(CLIENTS)/node_modules/.bin" SERVERS_BIN="$(CLIENTS)/servers/bin" $(BIN)/python -m pytest -m clients tests/clients
 
 check: $(VENV)/.checks
 	$(BIN)/ruff check .

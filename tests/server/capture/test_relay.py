@@ -4,11 +4,9 @@ import fcntl
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -18,57 +16,17 @@ from keepthread.server.capture import relayed
 from keepthread.server.capture.relayed import Exchange, Line, LineReader
 from keepthread.validators.confidence import entry_confidence, origin_of
 from tests.server.capture.hooks import archived
+from tests.server.capture.wire import (
+    HERE,
+    KEEPTHREAD,
+    ROOT,
+    SCRIPTED,
+    Wire,
+    call,
+    lines,
+    relay_command,
+)
 from tests.server.world import ERAS, World
-
-HERE = Path(__file__).parent
-ROOT = HERE.parents[2]
-SCRIPTED = [sys.executable, str(HERE / "scripted_server.py")]
-KEEPTHREAD = [sys.executable, "-m", "keepthread.server"]
-
-
-def relay_command(name: str = "git", server: list[str] = SCRIPTED) -> list[str]:
-    return [*KEEPTHREAD, "relay", "--name", name, "--", *server]
-
-
-def call(number: Any, tool: str, meta: Any = None, **arguments: Any) -> dict[str, Any]:
-    params = {"name": tool, "arguments": arguments} | ({"_meta": meta} if meta else {})
-    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
-
-
-def lines(*messages: Any) -> bytes:
-    return b"".join(json.dumps(m).encode() + b"\n" for m in messages)
-
-
-class Wire:
-    """A client by its bytes alone, with a server or with the relay before it."""
-
-    def __init__(self, world: World, command: list[str], **environ: str) -> None:
-        self.process = subprocess.Popen(
-            command,
-            cwd=world.tree,
-            env={**os.environ, **world.environ, "PYTHONPATH": str(ROOT / ".dev"), **environ},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        assert self.process.stdin and self.process.stdout and self.process.stderr
-        self.to, self.back, self.told = (
-            self.process.stdin, self.process.stdout, self.process.stderr,
-        )  # fmt: skip
-
-    def send(self, content: bytes) -> None:
-        self.to.write(content)
-        self.to.flush()
-
-    def ask(self, *messages: Any) -> Any:
-        """Send messages; return the next one that comes back."""
-        self.send(lines(*messages))
-        return json.loads(self.back.readline())
-
-    def end(self, content: bytes = b"") -> tuple[bytes, bytes, int]:
-        """Send the rest and close; return what came back, what was told on stderr, and the status."""
-        out, told = self.process.communicate(content, timeout=20)
-        return out, told, self.process.returncode
 
 
 @pytest.fixture
@@ -187,6 +145,37 @@ def test_a_command_that_is_not_there_is_said_and_has_the_shells_status(world: Wo
     out, told, status = Wire(world, relay_command(server=["no-such-server"])).end()
     assert (out, status) == (b"", 127)
     assert told == b"keepthread relay: cannot start no-such-server: No such file or directory\n"
+
+
+def test_the_command_line_reaches_the_relay_with_and_without_a_workspace(world: World) -> None:
+    echo = [sys.executable, "-c", "import sys; print(sys.argv[1:])", "--", "-y", "--name"]
+    relay = ["relay", "--name", "x", "--", *echo]
+    for given in (
+        relay,
+        ["relay", "--workspace", "other", *relay[1:]],
+        ["--workspace", "o", *relay],
+    ):
+        assert Wire(world, [*KEEPTHREAD, *given]).end() == (b"['--', '-y', '--name']\n", b"", 0)
+
+
+def test_calls_go_to_the_workspace_that_is_named(world: World) -> None:
+    command = [*KEEPTHREAD, "relay", "--workspace", "other", "--name", "git", "--", *SCRIPTED]
+    Wire(world, command).end(lines(call(1, "echo", text="x")))
+    assert len(archived(str(world.db))) == 1
+    with world.connect() as session:
+        assert "call-1" not in session.call("search_archive", query="x").text
+
+
+def test_the_relay_imports_nothing_heavy(world: World) -> None:
+    code = (
+        "import sys; from keepthread.server.entry import main; main(); "
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", code, *relay_command()[3:]]
+    _, told, _ = Wire(world, command).end(lines(call(1, "echo", text="x")))
+    assert len(archived(str(world.db))) == 1 and b"apsw" in told.split()
+    heavy = "mcp pydantic torch numpy sqlite_vec onnxruntime asyncio tomllib"
+    assert set(told.decode().split()) & set(heavy.split()) == set()
 
 
 def test_two_relays_of_one_client_write_into_one_window(world: World) -> None:
