@@ -5,15 +5,16 @@ from collections.abc import Sequence
 from typing import Final
 
 from keepthread.validators.outcomes import SILENT, Outcome
-from keepthread.validators.sources import Source
+from keepthread.validators.sources import Source, find_stem
 from keepthread.validators.values import Claim
-from keepthread.validators.vocabulary import is_generic, stem
+from keepthread.validators.vocabulary import is_generic, stem, synonyms
 
 _EMPTY: Final = re.compile(
     r"(?i)^\W*(?:no (?:matches|results|files|match|occurrences|output|such)\b.*"
     r"|(?:found )?0 \w+.*|\(?(?:no|empty) (?:output|result)s?\)?|none|null|nothing found.*"
     r"|exit code:? ?1|your command ran successfully and did not produce any output)?\W*$"
 )
+_NONE: Final = re.compile(r"(?i)\b(?:no|not|none|nothing|never|0)\b")
 _LISTING: Final = re.compile(r"^(?:cd \S+ && )?(?:ls|tree|git ls-files)\b[^|;&]*$")
 _DENIAL: Final = re.compile(
     r"(?i)\bno \w+|not\b|n't\b|missing|could not|undefined|unknown|unresolved|404|\bnone\b"
@@ -41,7 +42,7 @@ def judge_absence(claim: Claim, sources: Sequence[Source]) -> Outcome:
     for n, source in enumerate(sources):
         agreed = Outcome("agrees", "", n, 0, len(source.text))
         if not source.searches:
-            if _is_whole_file_without(specific, paths, source):
+            if _is_whole_file_without(specific, paths, source) or _says_so(specific, source):
                 return agreed
             continue
         asked = [word for word in specific if _stands(word, source, in_args=True)]
@@ -70,6 +71,18 @@ def _is_whole_file_without(denied: Sequence[str], paths: Sequence[str], source: 
         return False
     return any(source.find(path, in_args=True) for path in paths) and not any(
         _stands(word, source, in_args=False) for word in denied
+    )
+
+
+def _says_so(denied: Sequence[str], source: Source) -> bool:
+    """Whether a short line denies what the claim denies: "nothing to commit"."""
+    lines = [line for line in source.text.splitlines() if len(line) < 200]
+    return any(
+        find_stem(line.lower(), line, word) >= 0
+        for line in lines
+        if _NONE.search(line)
+        for stemmed in map(stem, denied)
+        for word in synonyms(stemmed)
     )
 
 

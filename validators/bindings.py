@@ -16,6 +16,14 @@ from keepthread.validators.vocabulary import content_words, stem, synonyms
 _KEY: Final = re.compile(
     r"(\w+)[\"']?\s*(?::\s*[\w.|]{1,24}\s*=|[:=]{1,2}|=>|->|\b(?:is|to|of)\b)?\s*[\"'(\[^~<>=]*$"
 )
+_CREATED: Final = re.compile(r"(?i)\b(?:was|were|been|is now|now) (?:\w+ly )?(?:created|written)\b")
+_CREATES: Final = re.compile(r"(?i)creat|\bwr(?:ite|ote|itten)|new file|\bmkdir|\btouch\b|>|\binit")
+_JOINED: Final = re.compile(
+    r"(?i)[,;/&]|\b(?:and|or|both|next to|beside|alongside|with|than|while|but|from|to)\b"
+)
+_CELLS: Final = re.compile(r"\S(?:\t|\s{2,}|\s*\|\s*)\S")
+_GUTTER: Final = re.compile(r"\s*\d+(?:\t|\u2192)")
+_TOKEN: Final = re.compile(r"[a-z0-9][\w.]*\w|\d")
 _COMMIT: Final = re.compile(r"(?m)^[*|\\/ ]*(?:commit )?[0-9a-f]{7,40}\b")
 
 
@@ -58,6 +66,38 @@ def _assignments(key: str, low: str) -> list[re.Match[str]]:
 def _line_around(text: str, at: int) -> tuple[int, int]:
     stop = text.find("\n", at)
     return text.rfind("\n", 0, at) + 1, stop if stop >= 0 else len(text)
+
+
+def created_elsewhere(claim: Claim, sources: Sequence[Source]) -> str:
+    """Why "X was created" is not said by calls that only ran, read or edited X, or ""."""
+    if not _CREATED.search(claim.text) or not any(v.kind == "path" for v in claim.values):
+        return ""
+    for source in sources:
+        asked = [source.evidence.tool, *source.arg_values.values()]
+        if any(_CREATES.search(text) for text in asked if len(text) < 40):
+            return ""
+        if _CREATES.search(source.runs) or _CREATES.search(source.text[:200]):
+            return ""
+    return "the cited call did not create it"
+
+
+def other_row(claim: Claim, sources: Sequence[Source]) -> str:
+    """Why a table says it of another row: what the claim joins stands in no one row, or ""."""
+    if _JOINED.search(claim.text):
+        return ""  # "a.py and b.py exist" speaks of several rows
+    wanted = {w for w in _TOKEN.findall(claim.text.lower()) if len(w) > 2 or w.isdigit()}
+    for source in sources:
+        rows = [line for line in source.low.splitlines() if line.strip()][:200]
+        cells = sum(bool(_CELLS.search(row)) and not _GUTTER.match(row) for row in rows)
+        if len(rows) < 2 or cells < 0.8 * len(rows):
+            continue
+        held = [wanted & set(_TOKEN.findall(row)) for row in rows]
+        rare = {w for w in wanted if 0 < sum(w in tokens for tokens in held) <= len(rows) / 2}
+        heading = held[0] if rows[0].upper() == source.text.splitlines()[0] else set()
+        rare -= heading
+        if len(rare) > 1 and max(len(tokens & rare) for tokens in held) < 2:
+            return "the cited entry says it of another row"
+    return ""
 
 
 def commit_agrees(claim: Claim, sources: Sequence[Source], hits: Sequence[Hit]) -> bool:

@@ -10,7 +10,13 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Final, NamedTuple
 
 from keepthread.validators.absence import is_denial, judge_absence
-from keepthread.validators.bindings import commit_agrees, is_assigned, other_value
+from keepthread.validators.bindings import (
+    commit_agrees,
+    created_elsewhere,
+    is_assigned,
+    other_row,
+    other_value,
+)
 from keepthread.validators.counting import Count, counts_of
 from keepthread.validators.evidence import Evidence, Passage
 from keepthread.validators.locating import Hit, locate, locate_joined
@@ -78,6 +84,9 @@ _TELLS_OF_QUESTION: Final = re.compile(
 )
 _RAN: Final = re.compile(
     r"(?i)\b(?:ran|(?:was|were|been) (?:run|executed|invoked|called|searched)|searched|executed)\b"
+)
+_BEFOREHAND: Final = re.compile(
+    r"(?i)\b(?:after|despite|following|even with)\b[^.;,]{0,20}?\b(?:\w+ing|change|edit|fix|patch|update)\b"
 )
 _DEED: Final = re.compile(r"(?i)\b(?:remov|delet|mov|renam|copi|creat|made)\w*")
 _DOES: Final = re.compile(r"(?:^|\s)(?:rm|rmdir|mv|cp|mkdir|touch|ln|git (?:rm|mv))\s")
@@ -156,8 +165,9 @@ def _objection(
         return "the cited entries do not speak of this", _unmatched(claim, sources)
     if not commit_agrees(claim, sources, found.hits):
         return "the cited entry says it of another commit", (claim.text,)
-    if agreed or not windows:
-        return "", ()
+    against = created_elsewhere(claim, sources) or other_row(claim, sources)
+    if against or agreed or not windows:
+        return against, (claim.text,) if against else ()
     prose = windows[0].passage.entry in said
     against = judge_polarity(claim, [w.text for w in windows[:8]], prose=prose)
     against = against or other_value(claim, sources)
@@ -217,8 +227,10 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
                 hits.append(Hit(counted.source, 0, 1))
     named = _find_names(claim, sources)
     slashed = all(re.fullmatch(r"[a-z]+/[a-z]+", name) for name in claim.names)
+    lost = [n for n in claim.names if n not in named and n.lower() not in claim.negated]
+    lost = [n for n in lost if not _is_context(n, claim.text)]
     if not named and not agreed and not (slashed and hits):  # "try/except" need not be a path
-        missing += [name for name in claim.names if name.lower() not in claim.negated][:3]
+        missing += lost[:3]
     telling: list[float] = []
     for name, places in named.items():
         hits += places
@@ -228,12 +240,17 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
     telling.sort(reverse=True)
     strength += sum(telling[:1]) + _NEXT_NAME * sum(telling[1:])
     strength += _COMPOUND * any(s.find(m) for m in _compounds(claim) for s in sources)
-    words, lost, shown = _covered(claim, sources)
-    lost_names = sum(
-        1.0 for name in claim.names if name not in named and name.lower() not in claim.negated
-    )
+    words, lost_words, shown = _covered(claim, sources)
     in_output = in_output or shown
-    return _Found(tuple(hits), tuple(missing), strength, words, lost, lost_names, in_output)
+    return _Found(
+        tuple(hits), tuple(missing), strength, words, lost_words, float(len(lost)), in_output
+    )
+
+
+def _is_context(name: str, text: str) -> bool:
+    """Whether a name only tells what went before: "it still fails after the change to X"."""
+    before = _BEFOREHAND.search(text)
+    return before is not None and text.find(name) > before.start()
 
 
 def _compounds(claim: Claim) -> list[str]:

@@ -25,6 +25,7 @@ class Hit(NamedTuple):
 
 _HITS_MAX: Final = 64
 _STATUS_CLASS: Final = re.compile(r"[1-5]xx")
+_SWITCH: Final = re.compile(r"(\w+)=(true|false|none|null)")
 _GREPPED_PATH: Final = re.compile(r"[\w./@+-]+:$")
 _WORD_OF: Final = {number: word for word, number in reversed(NUMBER_WORDS.items())}
 
@@ -37,6 +38,7 @@ def locate(value: Value, sources: Sequence[Source]) -> list[Hit]:
         "path": _find_path,
         "url": _find_url,
         "hash": _find_hash,
+        "date": _find_date,
     }.get(value.kind, _find_text)
     hits = [Hit(n, *span) for n, source in enumerate(sources) for span in finder(value, source)]
     if not hits and value.kind == "number" and (value.unit or value.about):
@@ -83,8 +85,21 @@ def _find_text(value: Value, source: Source) -> Iterator[Span]:
                 yield match.start(), match.end(), in_args
     if not found and value.kind == "quoted":
         yield from _find_target(needle, source)
+    if not found and (flag := _SWITCH.fullmatch(needle)):  # "corner : bool, if True, ..."
+        said = re.compile(rf"(?<!\w){flag[1]}\b[^=]{{1,80}}?\b{flag[2]}\b")
+        yield from ((*m.span(), False) for m in said.finditer(source.low))
     if not found and value.kind == "code":
         yield from _find_parts([p for p in re.split(r"\.|::|->|#|\(|\)", needle) if p], source)
+
+
+def _find_date(value: Value, source: Source) -> Iterator[Span]:
+    """A date or time of day as such; "2:30" also of a line ``30 2 * * *`` of a crontab."""
+    yield from _find_text(value, source)
+    clock = re.fullmatch(r"(\d{1,2}):(\d\d)", value.text)
+    if clock:
+        hour, minute = map(int, clock.groups())
+        cron = re.compile(rf"(?<![\d*/]){minute}[ \t]+{hour}(?=(?:[ \t]+[\d*/,a-z-]+){{3}})")
+        yield from ((*m.span(), False) for m in cron.finditer(source.low))
 
 
 def _wrapped(needle: str) -> re.Pattern[str] | None:

@@ -169,11 +169,18 @@ _CONDITION: Final = re.compile(
     r"(?i)\b(?:if|when|unless|until|once|should|must|whether|expects?)\b"
 )
 
+_DONE_CLAIM: Final = re.compile(
+    r"(?i)\b(?:was|were|is|are|got|been)\s+(?:\w+ly )?"
+    r"(?:installed|created|built|deployed|applied|published|pushed|uploaded)\b"
+)
+_DONE: Final = re.compile(r"already|successfully [a-z]+ed|\bok\b|\bcreated\b|\bapplied\b")
+_NOT: Final = re.compile(r"(?i)\b(?:not|never|no|could|cannot|fail\w*|[a-z]+n['’]t)\b")
+
 # Stems that an outcome which agrees accounts for.
 OUTCOME_STEMS: Final = frozenset(
     stem(word)
-    for word in "test suite spec check build compile lint type pass fail succeed green clean error"
-    " warning failure issue problem vulnerability violation result status exit all".split()
+    for word in "persist remain unchanged test suite spec check build compile lint type pass fail"
+    " succeed green clean error warning failure issue problem vulnerability violation result status exit all".split()
 )
 
 _STATES: Final = ("pass", "fail", "error", "warning", "skipped", "problem", "vulnerab", "violation",
@@ -230,6 +237,10 @@ def judge_outcome(claim: Claim, sources: Sequence[Source]) -> Outcome:
     share = _SHARE_CLAIM.search(text)
     if share:
         return _judge_share(share, sources)
+    if _DONE_CLAIM.search(text) and not _NOT.search(text):
+        for n, source in enumerate(sources):
+            if source.evidence.is_error and not _DONE.search(source.low):
+                return Outcome("contradicts", "the cited call failed", n)
     if _CONDITION.search(text):
         return SILENT  # conditions and rules say nothing of a run
     passes, none = bool(_PASS_CLAIM.search(text)), _NONE_CLAIM.search(text)

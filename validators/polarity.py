@@ -1,5 +1,6 @@
 """Contraries that can be decided on one passage: negation, opposites, comparison, order."""
 
+import itertools
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -24,7 +25,10 @@ _HAPPENS: Final = re.compile(
     r"(?i)\b(?:runs?|ran|execut\w+|happens?|comes?|goes|starts?|appl\w+|builds?|deploys?|perform\w*"
     r"|precedes?|follow\w*|then|done|lints?|tests?|migrat\w+)\b"
 )
-_NEGATOR: Final = re.compile(r"(?i)\b(?:not|never|no longer|cannot|without|[a-z]+n['’]t)\b")
+_NEGATOR: Final = re.compile(
+    r"(?i)\b(?:not|never|no longer|cannot|without|[a-z]+n['’]t|not[a-z]+error)\b"
+)
+_NEGATOR_OR_FAILURE: Final = re.compile(rf"{_NEGATOR.pattern}|(?:fail|expected)")
 _ANY_NEGATION: Final = re.compile(
     r"(?i)\b(?:no|not|none|never|nothing|without|cannot|lacks?|missing|fail\w*|avoid\w*|stop|forbid\w*|refus\w*|[a-z]+n['’]t)\b"
 )
@@ -87,11 +91,9 @@ def judge_polarity(claim: Claim, passages: Sequence[str], *, prose: bool = False
 
     Only the lines (of a message: the clauses) that share most words with the claim are compared.
     """
-    if not _may_differ(claim, passages):
-        return ""
     against = _other_choice(claim, passages)
-    if against is not None:
-        return against
+    if against is not None or not _may_differ(claim, passages):
+        return against or ""
     split = _CLAUSES.split if prose else str.splitlines
     lines = [
         _SWITCH.sub(_switched, line)
@@ -99,6 +101,9 @@ def judge_polarity(claim: Claim, passages: Sequence[str], *, prose: bool = False
         for line in split(passage)
         if line and line.strip() and not (line.startswith("-") and "\n+" in passage)
     ]
+    if not prose:  # "ingress:" and the deeper line below it, "enabled: false"
+        pairs = list(itertools.pairwise(lines))
+        lines += [f"{a} {b.strip()}" for a, b in pairs if _indent(a) < _indent(b)]
     shares = [_shared(claim, line) for line in lines]
     best = max(shares, default=0.0)
     if best < 0.5:
@@ -147,6 +152,10 @@ def _may_differ(claim: Claim, passages: Sequence[str]) -> bool:
         or any(p.search(claim.text) for p in (_ANY_NEGATION, _AT_LEAST, _AT_MOST))
         or any(_ANY_NEGATION.search(passage) for passage in passages)
     )
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _switched(match: re.Match[str]) -> str:
@@ -217,7 +226,7 @@ def _comparison(claim: str, line: str) -> str:
 def _negation(claim: Claim, line: str, passages: Sequence[str]) -> str:
     said, shown = _denied(claim.asserted), _denied(line)
     affirmed = {stem(w) for w in content_words(line)}
-    if said & affirmed and not any(_NEGATOR.search(passage) for passage in passages):
+    if said & affirmed and not any(_NEGATOR_OR_FAILURE.search(p) for p in passages):
         return "the cited entry affirms what the claim denies"
     wanted = {stem(w) for w in content_words(claim.text)}
     for word in shown & wanted:

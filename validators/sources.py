@@ -19,6 +19,7 @@ _WRITER: Final = re.compile(
     r"(?i)^(?:write|edit|multi_?edit|notebook_?edit|create_?file|apply_?patch|str_replace\w*|"
     r"write_?file|edit_?file|insert|replace)$"
 )
+_NAMES_FILE: Final = re.compile(r"(?i)path|file_?name|^file$|uri")
 _SEARCHER: Final = re.compile(r"(?i)^(?:grep|glob|search\w*|find\w*|list\w*|codebase_search)$")
 _SEARCH_COMMAND: Final = re.compile(
     r"(?:^|[;&|(\n]|\bxargs |\bexec |\bgit )\s*"
@@ -68,7 +69,8 @@ class Source:
         text = evidence.output[:SCAN_CHARS_MAX]
         if self.writes and (evidence.is_error or text.lstrip()[:5].lower() == "error"):
             self.writes = False  # a failed edit proves nothing, and quotes what it was given
-            for line in filter(lambda line: len(line) > 8, map(str.strip, self.args.splitlines())):
+            given = "\n".join(v for k, v in self.arg_values.items() if not _NAMES_FILE.search(k))
+            for line in filter(lambda line: len(line) > 8, map(str.strip, given.splitlines())):
                 text = text.replace(line, " " * len(line))
         elif not self.writes and self.args:
             text = _without_echo(text, self.command or self.args)

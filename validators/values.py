@@ -146,7 +146,8 @@ _DAY: Final = re.compile(
     r"(?<![\w./-])(?:January|February|March|April|June|July|August|September|October|November"
     r"|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?)(?![\w./-])"
 )
-_CONSTANT: Final = re.compile(r"(?<![\w./-])(?:True|False|None|null|undefined|NaN)(?![\w./])")
+_CONSTANT: Final = re.compile(r"(?<![\w./-])(?:True|False|None|null|undefined|NaN|PUT|PATCH|DELETE"
+    r"|[A-Z]\w*(?:Error|Exception))(?![\w./])")
 # A token with a digit behind a hyphen (utf-8, gpt-4o) or in front of a name (0011_add_index).
 _HYPHENED: Final = re.compile(
     r"(?<![\w.,/@-])(?:0\d{2,}|(?=[A-Za-z][\w.-]{0,60}-\d)[A-Za-z]\w{0,40}(?:-[\w.]{0,40}\w){1,8}"

@@ -40,7 +40,7 @@ _STOP: Final = frozenset(
 _FRAME: Final = frozenset(
     """
     appear applied apply assign assigned assignment assignments attempt biggest branch branches
-    call called calling calls change changed changes
+    call called calling calls change changed changes chart manifest pull workflow
     class clause clauses code codebase command config configure configured contain contained containing contains
     condition correspond define defined defines definition describe described describes dir directory
     edit edited edits entry exact execute executed exist existing exists find finds folder
