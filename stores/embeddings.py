@@ -13,6 +13,7 @@ import gzip
 import hashlib
 import importlib
 import logging
+import os
 import struct
 import threading
 import zlib
@@ -82,6 +83,8 @@ class OnnxEmbedder:
             EmbeddingUnavailable: a package or file is missing, or not the published one.
         """
         try:
+            # Its telemetry is on by default: a queue in the user's cache, and look-ups of a host.
+            os.environ["ORT_DISABLE_TELEMETRY"] = "1"
             # Together 0.2 s of start that only the loader thread should pay.
             import numpy as np  # noqa: PLC0415
             import onnxruntime as ort  # noqa: PLC0415

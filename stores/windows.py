@@ -80,6 +80,14 @@ def sessions_window(connection: apsw.Connection, session: str) -> Window | None:
     return None if row is None else _window_from_row(connection, row)
 
 
+def newest_windows(connection: apsw.Connection, session: str, limit: int = 1) -> list[Window]:
+    """Return the newest windows of a client session, open or closed, whatever their workspace."""
+    rows = fetch_all(
+        connection, _SELECT + f"WHERE w.session = ? ORDER BY w.seq DESC LIMIT {limit:d}", (session,)
+    )
+    return [_window_from_row(connection, row) for row in rows]
+
+
 def joined_task(connection: apsw.Connection, window: int) -> int | None:
     """Return the task a window works on; None when it never joined one."""
     row = fetch_one(

@@ -21,7 +21,7 @@ def write_budget(per_window: int, between_calls: int) -> Callable[[Write, View],
             return Refusal(
                 "write_budget_spent",
                 f"{since} facts and decisions were recorded since the last tool call.",
-                "Act on the plan first: facts come from what happens.",
+                "Act on the plan first: facts come from what happens, and the next captured call frees the budget.",
             )
         return None
 

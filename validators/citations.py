@@ -5,7 +5,8 @@ entry in which the claim is grounded; the answer names it in full.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from keepthread.stores.records import Citation, Entry, parse_id
@@ -29,6 +30,7 @@ class Cited(NamedTuple):
     given: str
     entries: tuple[Entry, ...]
     fixed: bool
+    tool: str = ""  # the tool named, where only the tool was
 
 
 def resolve_source(write: Write, view: View) -> Refusal | Write | None:
@@ -71,19 +73,20 @@ def resolve_citation(given: str, view: View) -> Cited | Refusal:
         entry = view.entry(full[2])
         return check_citable(given, entry, view) or Cited(given, (entry,) if entry else (), True)
     head, _, rest = given.partition(":")
+    tool = ""
     if given == "user" or (head == "user" and parse_id(rest) is None):
         entries = view.user_messages()
     elif head == "tool" and rest:
-        entries = view.entries_of_tool(rest)
+        entries, tool = view.entries_of_tool(rest), rest
     elif head == "file" and rest:
         entries = view.entries_of_file(rest)
     elif given in view.known_tools():
-        entries = view.entries_of_tool(given)
+        entries, tool = view.entries_of_tool(given), given
     else:
         entries = view.entries_of_file(given) if "/" in given or "." in given else []
     if not entries:
         return _unknown(given, view)
-    return Cited(given, tuple(entries), False)
+    return Cited(given, tuple(entries), False, tool)
 
 
 def check_citable(given: str, entry: Entry | None, view: View) -> Refusal | None:
@@ -113,7 +116,7 @@ def check_citable(given: str, entry: Entry | None, view: View) -> Refusal | None
 def ground_write(write: Write, resolved: Sequence[Cited], view: View) -> Refusal | Write:
     """Find entries, among those cited, that contain the claim; the newest that do are stored."""
     best: tuple[Grounding, tuple[Entry, ...]] | None = None
-    for chosen in _choices(resolved):
+    for chosen in chain(_choices(resolved), _older_choices(write.text, resolved, view)):
         found = ground(write.text, [as_evidence(e) for e in chosen], _similarity(view))
         if found.grounded:
             return _grounded(write, chosen, found)
@@ -121,6 +124,18 @@ def ground_write(write: Write, resolved: Sequence[Cited], view: View) -> Refusal
             best = (found, chosen)
     assert best is not None  # _choices yields at least once, every citation has an entry
     return not_in_source(best[0], best[1], view)
+
+
+def _older_choices(text: str, resolved: Sequence[Cited], view: View) -> Iterator[tuple[Entry, ...]]:
+    """Calls of a loosely cited tool from further back, by the words they share with the claim."""
+    loose = [c for c in resolved if not c.fixed]
+    if len(loose) != 1 or not loose[0].tool:
+        return
+    fixed = tuple(c.entries[0] for c in resolved if c.fixed)
+    tried = {e.seq for e in loose[0].entries}
+    for entry in view.entries_like(text, loose[0].tool):
+        if entry.seq not in tried:
+            yield (*fixed, entry)
 
 
 def as_evidence(entry: Entry) -> Evidence:
@@ -235,6 +250,12 @@ def _unknown(given: str, view: View) -> Refusal:
     material = tuple(
         (f"the user said, {m.id}", m.output[:_QUOTED_MAX]) for m in view.user_messages()[:3]
     )
+    if given.partition(":")[0] == "user" and not view.user_messages():
+        return Refusal(
+            "unknown_source",
+            "no message of the user was captured in this window.",
+            "Cite an earlier message by its id (search_archive finds it), or leave it to an open question.",
+        )
     return Refusal(
         "unknown_source",
         f"{given[:80]!r} names no archive entry of this workspace.{seen}",

@@ -70,6 +70,20 @@ class GateView:
             )
         )
 
+    def entries_like(self, text: str, tool: str) -> list[Entry]:
+        match = match_any(text)
+        if not match:
+            return []
+        rows = fetch_all(
+            self._connection,
+            "SELECT e.seq FROM passage_fts f JOIN passage p ON p.id = f.rowid JOIN entry e ON e.seq = p.entry "
+            "WHERE passage_fts MATCH ? AND e.workspace = ? AND e.own = 0 AND e.role = '' "
+            "AND lower(e.tool) = lower(?) ORDER BY rank LIMIT ?",
+            (match, self._workspace, tool, CANDIDATES_MAX),
+        )
+        found = archive.entries(self._connection, list(dict.fromkeys(r[0] for r in rows)))
+        return [found[seq] for seq in dict.fromkeys(r[0] for r in rows)]
+
     def entries_of_file(self, path: str) -> list[Entry]:
         path = path.removeprefix("./")
         if self._caller.tree and path.startswith(self._caller.tree):

@@ -50,6 +50,18 @@ def resolve_settled(judge: Judge) -> Callable[[Write, View], Refusal | Write | N
                     "Name the active decision that this one replaces (memory://decisions lists them).",
                 )
             write = write._replace(supersedes=(old.seq,))
+        for fact, cosine in view.similar_facts(write.text, "", write.vector):
+            standing = fact.kind == "instruction-from-user" and not fact.reported
+            if not standing or given.lower() == "none" or not scope_agrees(write.scope, fact.scope):
+                continue
+            verdict = judge(Statement(fact.text), Statement(write.text), cosine)
+            if verdict.label == "contradiction" or _undoes(fact.text, write.text):
+                return Refusal(
+                    "settled_decision",
+                    f"the user's instruction {fact.id} says otherwise.",
+                    'Keep to it, or ask the user. supersedes="none" states that both apply.',
+                    ((fact.id, fact.text),),
+                )
         for old, cosine in view.similar_decisions(write.text, write.vector):
             if old.seq in write.supersedes or not scope_agrees(write.scope, old.scope):
                 continue
@@ -74,13 +86,16 @@ def otherwise(old: Decision, text: str, cosine: float | None, judge: Judge) -> b
     """True when ``text`` decides otherwise than ``old``: a contradiction, its reversal, or what it rejected."""
     if judge(Statement(old.decision), Statement(text), cosine).label == "contradiction":
         return True
-    if bool(_UNDO.search(old.decision)) != bool(_UNDO.search(text)) and _same_matter(
-        old.decision, text
-    ):
+    if _undoes(old.decision, text):
         return True
     return any(
         is_duplicate(a, text, None) or _covers(a, text) for a in old.alternatives
     ) and not _covers(old.decision, text)
+
+
+def _undoes(a: str, b: str) -> bool:
+    """True when one text does what the other undoes, on the same matter."""
+    return bool(_UNDO.search(a)) != bool(_UNDO.search(b)) and _same_matter(a, b)
 
 
 def _same_matter(a: str, b: str) -> bool:

@@ -45,7 +45,7 @@ def rules_table(
             *shape, budget, *words, check_instruction, resolve_inference, check_transient, contradiction,
             check_circular,
         ),
-        "instruction": (*shape, budget, *words, resolve_instruction, contradiction),
+        "instruction": (*shape, *words, resolve_instruction, contradiction),
         "decision": (
             *shape, budget, check_reason, *words, check_addressing, resolve_supports, resolve_settled(judge),
         ),

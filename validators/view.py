@@ -19,6 +19,9 @@ class View(Protocol):
     def entries_of_tool(self, tool: str) -> list[Entry]:
         """Calls of a tool, newest first: of the window, then of the task."""
 
+    def entries_like(self, text: str, tool: str) -> list[Entry]:
+        """Calls of a tool whose output shares the most words with a text, however long ago."""
+
     def entries_of_file(self, path: str) -> list[Entry]:
         """Entries that show a file, newest first: of the window, then of the task."""
 

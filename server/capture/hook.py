@@ -126,7 +126,9 @@ def _session_start(hook: Hook) -> str:
     return hook.adapter.injected(window)
 
 
-def _author(hook: Hook, tx: Transaction, origin: str = "hook") -> tuple[Author, str]:
+def _author(
+    hook: Hook, tx: Transaction, origin: str = "hook", *, last_words: bool = False
+) -> tuple[Author, str]:
     agent = hook.text("agent_id")
     author, tree = session_author(
         tx,
@@ -134,6 +136,7 @@ def _author(hook: Hook, tx: Transaction, origin: str = "hook") -> tuple[Author, 
         host=lambda: host_process(hook.environ),
         place=lambda: _place(hook),
         client=hook.adapter.client,
+        last_words=last_words,
     )
     return author._replace(agent=agent, origin=origin), tree
 
@@ -187,7 +190,9 @@ def _who_prompted(hook: Hook, tx: Transaction, author: Author, text: str) -> tup
     verdict = prompt_is_human(hook.text("transcript_path"), prompt_id, text)
     source = hook.payload.get("source")
     human = source in (None, "", "user", "sdk") and not is_machine_text(text)
-    human = human and not hook.text("agent_id")  # Codex sends what a model asks a sub-agent this way
+    human = human and not hook.text(
+        "agent_id"
+    )  # Codex sends what a model asks a sub-agent this way
     if verdict is not None:
         human = human and verdict
     if not human:
@@ -206,7 +211,7 @@ def _stop(hook: Hook, tx: Transaction) -> None:
     said = hook.text("last_assistant_message")
     if not said.strip():
         return
-    author, _ = _author(hook, tx)
+    author, _ = _author(hook, tx, last_words=True)
     ref = hashlib.sha256(f"{hook.session}:{author.agent}:{hook.text('prompt_id')}:{said}".encode())
     append_message(
         tx, author, "say", said, channel="hook", key=hook.journal.anchor.key,

@@ -19,6 +19,7 @@ from keepthread.stores.windows import (
     get_window,
     joined_task,
     last_activity,
+    newest_windows,
     sessions_window,
     windows,
 )
@@ -40,7 +41,9 @@ def open_session(
             return window_author(tx, known), False
         # A session taken up again by another process has another window: the first one's host is
         # what tells whether it lives.
-        same_host = not known.host_pid or not host[0] or (known.host_pid, known.host_started) == host
+        same_host = (
+            not known.host_pid or not host[0] or (known.host_pid, known.host_started) == host
+        )
         if same_host and (source == "resume" or (source == "startup" and unused)):
             return window_author(tx, known), True
         closing = "compacted" if source == "compact" else "ended"
@@ -59,9 +62,16 @@ def session_author(
     host: Callable[[], tuple[int, str]],
     place: Callable[[], Place],
     client: str,
+    last_words: bool = False,
 ) -> tuple[Author, str]:
-    """Return (author, work tree) of the session's open window, opening one when there is none."""
+    """Return (author, work tree) of the session's open window, opening one when there is none.
+
+    ``last_words`` are those of a window that may be closed already: they belong to it, and a new
+    window opened for them would hide its handoff from the next.
+    """
     known = sessions_window(tx.connection, session) if session else None
+    if known is None and last_words and session:
+        known = next(iter(newest_windows(tx.connection, session)), None)
     if known is None:
         author = _open(tx, session=session, host=host(), place=place(), client=client)
         known = get_window(tx.connection, author.window or 0)

@@ -7,15 +7,29 @@ from contextlib import contextmanager
 from keepthread.server.memory import Client, Memory
 from keepthread.server.places import find_place
 from keepthread.server.settings import read_settings
+from keepthread.stores.errors import StoreError
+
+
+class NoDatabase(StoreError):
+    """There is nothing to look at yet."""
+
+    code = "no_database"
 
 
 @contextmanager
-def open_memory(environ: Mapping[str, str], *, model: bool = False) -> Iterator[Memory]:
+def open_memory(
+    environ: Mapping[str, str], *, model: bool = False, create: bool = True
+) -> Iterator[Memory]:
     """Open the memory of the working directory's workspace; with ``model`` wait for the embedder.
 
-    The command line is one client with one window a workspace.
+    The command line is one client with one window a workspace. Without ``create`` looking makes no
+    database: NoDatabase says where there would be one.
     """
     settings = read_settings(environ)
+    if not create and not os.path.exists(settings.db):
+        raise NoDatabase(
+            f"no memory at {settings.db} yet; the first hook, server or `keepthread init` makes it."
+        )
     place = find_place(os.getcwd(), settings.workspace)
     memory = Memory(settings, place, client=Client("terminal", f"terminal:{place.workspace}"))
     if model:

@@ -55,8 +55,8 @@ def import_file(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         else:
             with open(options.file, encoding="utf-8", errors="replace") as lines:
                 done = import_lines(journal, place.workspace, lines)
-    except FileNotFoundError:
-        print(f"keepthread: no file {options.file}", file=sys.stderr)
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        print(f"keepthread: cannot read {options.file}: {error.strerror}", file=sys.stderr)
         return 2
     finally:
         journal.connection.close()
@@ -66,7 +66,7 @@ def import_file(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
 def export(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """``keepthread export``"""
-    with open_memory(environ) as memory:
+    with open_memory(environ, create=False) as memory:
         for line in export_lines(memory.reader, memory.onlooker().author.workspace):
             print(line)
     return 0

@@ -56,7 +56,7 @@ def search(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if isinstance(filters, str):
         print(f"keepthread: {filters}")
         return 2
-    with open_memory(environ, model=True) as memory:
+    with open_memory(environ, model=True, create=False) as memory:
         if options.json:
             hits, entries = memory.search(options.query, filters, options.limit)
             found = [
@@ -81,7 +81,7 @@ def search(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
 def show(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """``keepthread show ID``"""
-    with open_memory(environ) as memory:
+    with open_memory(environ, create=False) as memory:
         page = read_record(memory, options.id, options.offset, PAGE_TOKENS)
         print(
             json.dumps({"id": options.id, "page": page}, ensure_ascii=False)
@@ -94,7 +94,7 @@ def show(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
 def status(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """``keepthread status``"""
-    with open_memory(environ) as memory:
+    with open_memory(environ, create=False) as memory:
         found = _status(memory)
     if options.json:
         print(json.dumps(found, ensure_ascii=False))

@@ -17,7 +17,7 @@ from keepthread.stores.windows import count_records, joined_task, window_words, 
 
 FILES_SHOWN = 40
 FILES_SHOWN_WITHOUT_TASK = 12
-_TELLING = ("call", "msg", "say", "fact", "decision", "plan")
+_TELLING = ("call", "msg", "fact", "decision", "plan")
 _LOOK_BACK = 200
 CLAIM_CHARS_MAX = 2_000
 

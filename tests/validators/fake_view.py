@@ -26,6 +26,9 @@ class FakeView(NamedTuple):
     def entries_of_tool(self, tool: str) -> list[Entry]:
         return [e for e in self.entries.values() if e.tool == tool]
 
+    def entries_like(self, text: str, tool: str) -> list[Entry]:
+        return []
+
     def entries_of_file(self, path: str) -> list[Entry]:
         return [e for e in self.entries.values() if e.path == path]
 
