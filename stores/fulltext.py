@@ -10,7 +10,8 @@ from typing import Any
 TERMS_MAX = 16
 
 WORD = re.compile(r"\w+")
-_CAMEL = re.compile(r"[A-Za-z][a-z0-9]*[A-Z][A-Za-z0-9]*")
+# Begins where a run of letters and digits begins: from each letter of a long digest it is quadratic.
+_CAMEL = re.compile(r"(?<![A-Za-z0-9])[0-9]*+([A-Za-z][a-z0-9]*+[A-Z][A-Za-z0-9]*)")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _JSON_ESCAPES = re.compile(r'\\[nrt"/]')
 
