@@ -72,7 +72,8 @@ class Product:
             "prompt": words,
             "prompt_id": f"prompt-{number}",
         }
-        environ = {"KEEPTHREAD_WORKSPACE": self._memory.place.workspace}
+        workspace = f"{self._memory.place.workspace}={self._folder}"  # a bare name may be a folder here
+        environ = {"KEEPTHREAD_WORKSPACE": workspace}
         handle(json.dumps(event).encode(), environ, self._memory.settings.db)
 
     def exported(self) -> list[dict[str, Any]]:
