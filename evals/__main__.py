@@ -5,6 +5,7 @@ Exit status: 0, 1 when interrupted (run again to go on), 2 for wrong usage or mi
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -16,9 +17,22 @@ import anyio
 from rich.console import Console
 
 from evals import results, table
+from evals.answering import reader_of
 from evals.predictions import DataMissing, Mixed, Origin, Row, Run, current_commit, read_predictions
+from evals.probe_figures import probe_tables
 from evals.resume.command import add_command as add_resume
-from evals.suites import contradiction, injection, precision, retrieval, secrets, traces
+from evals.suites import (
+    audit,
+    contradiction,
+    injection,
+    precision,
+    probes,
+    retrieval,
+    secrets,
+    traces,
+)
+from evals.suites.probes import BUDGETS, EVERY, Sweep
+from keepthread.server.context.ranking import Weights
 
 SUITES: dict[str, ModuleType] = {
     "retrieval": retrieval,
@@ -62,6 +76,7 @@ def build_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="retrieval: the corrected evidence where there is one",
     )
+    _add_probes(commands.add_parser("probes", help="recall of a recorded run against tokens"))
     write = commands.add_parser("table", help="the table of the newest results")
     write.add_argument("--write", action="store_true", help="into the README, between its markers")
     write.set_defaults(command=print_table)
@@ -78,6 +93,19 @@ def run_suite(options: argparse.Namespace) -> int:
     anyio.run(suite.predict, options.data, run)
     figures = suite.score(options.data, run.rows)
     _conclude(options, suite, figures, origin.commit)
+    return 0
+
+
+def run_probes(options: argparse.Namespace) -> int:
+    """``probes``: replay recorded runs, ask the windows, print recall against tokens per step."""
+    probes.read(options.data)
+    sweep = Sweep(options.budgets, options.weights, options.every)
+    origin = Origin("probes", results.data_name(options.data), current_commit())
+    run = Run(options.predictions, probes.key, origin, Console(stderr=True))
+    anyio.run(probes.predict, options.data, run, sweep, reader_of(os.environ))
+    figures = probes.score(options.data, run.rows)
+    print(probe_tables(figures, ablate=options.ablate), end="\n\n")
+    _conclude(options, probes, figures, origin.commit)
     return 0
 
 
@@ -105,6 +133,30 @@ def print_table(options: argparse.Namespace) -> int:
     else:
         print(table.table(results.newest()))
     return 0
+
+
+def _add_probes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data", type=Path, required=True, help="a recorded run, or a folder")
+    parser.add_argument("--out", dest="predictions", type=Path, required=True, help="JSON Lines")
+    parser.add_argument("--budgets", type=_numbers, default=BUDGETS, help="tokens: 1500,3000,…")
+    parser.add_argument(
+        "--weights",
+        type=_weights,
+        default=(Weights(),),
+        help="relevance:recency:confidence of the rank, several with commas; the first is the base",
+    )
+    parser.add_argument("--every", type=int, default=EVERY, help="steps between two points")
+    parser.add_argument("--ablate", action="store_true", help="what stores and records are worth")
+    parser.add_argument("--save", action="store_true", help="keep the figures in evals/results/")
+    parser.set_defaults(command=run_probes, suite="probes")
+
+
+def _numbers(given: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in given.split(","))
+
+
+def _weights(given: str) -> tuple[Weights, ...]:
+    return tuple(Weights(*map(float, part.split(":"))) for part in given.split(","))
 
 
 def _figures(options: argparse.Namespace, suite: ModuleType, rows: list[Row]) -> dict[str, Any]:

@@ -46,6 +46,11 @@ class Product:
     def __init__(self, memory: Memory, client: Client, folder: Path) -> None:
         self._memory, self._client, self._folder = memory, client, folder
 
+    @property
+    def memory(self) -> Memory:
+        """The same database through the Python API."""
+        return self._memory
+
     def bring(self, rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         """Import rows of the import format; return the entry id of each ``ref``."""
         lines = (json.dumps(row, ensure_ascii=False) for row in rows)
@@ -75,6 +80,14 @@ class Product:
         workspace = f"{self._memory.place.workspace}={self._folder}"  # a bare name may be a folder here
         environ = {"KEEPTHREAD_WORKSPACE": workspace}
         handle(json.dumps(event).encode(), environ, self._memory.settings.db)
+
+    def configure(self, **settings: Any) -> None:
+        """Change settings for the calls that follow, as a restart with others would."""
+        self._memory.settings = self._memory.settings._replace(**settings)
+
+    def count(self, text: str) -> int:
+        """Return the tokens of a text as the product counts them."""
+        return self._memory.counter.count(text)
 
     def exported(self) -> list[dict[str, Any]]:
         """Return what ``keepthread export`` writes of this workspace."""
