@@ -32,7 +32,10 @@ from evals.suites import (
     traces,
 )
 from evals.suites.probes import BUDGETS, EVERY, Sweep
+from keepthread.server.cli.common import open_memory
 from keepthread.server.context.ranking import Weights
+from keepthread.stores.workspaces import find_workspace
+from keepthread.validators.quoting import quote
 
 SUITES: dict[str, ModuleType] = {
     "retrieval": retrieval,
@@ -77,6 +80,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="retrieval: the corrected evidence where there is one",
     )
     _add_probes(commands.add_parser("probes", help="recall of a recorded run against tokens"))
+    _add_audit(commands.add_parser("audit", help="hold served facts against their sources"))
     write = commands.add_parser("table", help="the table of the newest results")
     write.add_argument("--write", action="store_true", help="into the README, between its markers")
     write.set_defaults(command=print_table)
@@ -106,6 +110,22 @@ def run_probes(options: argparse.Namespace) -> int:
     figures = probes.score(options.data, run.rows)
     print(probe_tables(figures, ablate=options.ablate), end="\n\n")
     _conclude(options, probes, figures, origin.commit)
+    return 0
+
+
+def run_audit(options: argparse.Namespace) -> int:
+    """``audit``: check what a window serves of a database, or of a scenario."""
+    told: dict[str, Any] = {}
+    if options.db is not None:
+        checked = _audit_database(options)
+    else:
+        checked, told = anyio.run(audit.audit_scenario, options.data)
+    for fact in checked:
+        mark = "flagged" if fact.flagged else "plain"
+        print(f"{fact.id} {fact.verdict}, {mark}: {quote(fact.text, 100)} {fact.why}".rstrip())
+    figures = {**audit.score_audit(checked), **told}
+    print(json.dumps(figures, indent=1, ensure_ascii=False))
+    _conclude(options, audit, figures, current_commit())
     return 0
 
 
@@ -149,6 +169,36 @@ def _add_probes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ablate", action="store_true", help="what stores and records are worth")
     parser.add_argument("--save", action="store_true", help="keep the figures in evals/results/")
     parser.set_defaults(command=run_probes, suite="probes")
+
+
+def _audit_database(options: argparse.Namespace) -> list[audit.Checked]:
+    if options.save:
+        raise DataMissing(
+            "--save keeps the figures of a scenario, not those of somebody's database."
+        )
+    if not options.db.exists():
+        raise DataMissing(f"there is no database {options.db}.")
+    given = {"KEEPTHREAD_DB": str(options.db), "KEEPTHREAD_WORKSPACE": options.workspace}
+    with open_memory({**os.environ, **given}) as memory:
+        if find_workspace(memory.reader, memory.place.workspace) is None:
+            raise DataMissing(
+                f"{options.db} has no workspace {memory.place.workspace}; --workspace names one."
+            )
+        return audit.audit(
+            memory, max_tokens=options.max_tokens, sample=options.sample, seed=options.seed
+        )
+
+
+def _add_audit(parser: argparse.ArgumentParser) -> None:
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--db", type=Path, help="a database")
+    what.add_argument("--data", type=Path, default=audit.SCENARIO, help="a scenario (.json)")
+    parser.add_argument("--workspace", default="", help="of --db: NAME, DIR or NAME=DIR")
+    parser.add_argument("--max-tokens", type=int, default=0, help="of --db: the window's size")
+    parser.add_argument("--sample", type=int, default=0, help="of --db: so many facts, 0 for all")
+    parser.add_argument("--seed", type=int, default=0, help="of --db: which sample")
+    parser.add_argument("--save", action="store_true", help="keep the figures in evals/results/")
+    parser.set_defaults(command=run_audit, suite="audit")
 
 
 def _numbers(given: str) -> tuple[int, ...]:
