@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from evals.resume.suite import MEMORIES, Run, Uninterrupted, figures, run_once
+from evals.resume.suite import MEMORIES, Result, Run, figures, held_against, run_once
 from keepthread.server.context.tokens import TokenCounter
 
 
@@ -29,7 +29,7 @@ def add_command(commands: Any) -> None:
 def run_resume(options: argparse.Namespace) -> int:
     """Run, print the figures, and return 1 unless Keepthread is perfect and the controls are not."""
     counter = TokenCounter()
-    plain, reference = run_once("keepthread", 0, 0, None, counter)
+    plain, reference = run_once("keepthread", 0, 0, counter)
     _tell(plain)
     runs = _read(options.out)
     known = {(r.memory, r.seed) for r in runs}
@@ -55,10 +55,10 @@ def _run(
     memory: str,
     seed: int,
     options: argparse.Namespace,
-    reference: Uninterrupted,
+    reference: Result,
     counter: TokenCounter,
 ) -> Run:
-    run, _ = run_once(memory, seed, options.kills, reference, counter)
+    run = held_against(*run_once(memory, seed, options.kills, counter), reference)
     _tell(run)
     if options.out:
         with options.out.open("a", encoding="utf-8") as file:

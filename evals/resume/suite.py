@@ -52,16 +52,14 @@ class Run(NamedTuple):
         return self.finished and self.same_tree and not wrong and self.repeated <= self.kills
 
 
-class Uninterrupted(NamedTuple):
-    """What every other run is held against."""
+class Result(NamedTuple):
+    """What a run left: the files of the work tree, and how often each act was done."""
 
     files: dict[str, str]
     acts: Counter[str]
 
 
-def run_once(
-    memory: str, seed: int, kills: int, reference: Uninterrupted | None, counter: TokenCounter
-) -> tuple[Run, Uninterrupted]:
+def run_once(memory: str, seed: int, kills: int, counter: TokenCounter) -> tuple[Run, Result]:
     """Run the migration once in a folder of its own, with ``kills`` kills drawn from ``seed``."""
     chance = random.Random(f"{memory} {seed}")
     started = time.monotonic()
@@ -77,18 +75,28 @@ def run_once(
             processes += 1
             killed += status not in (DONE, CONTEXT_FULL)
         world = World(tree)
-        result = Uninterrupted(world.files(), Counter(world.log()))
+        result = Result(world.files(), Counter(world.log()))
         windows = [json.loads(line) for line in _lines(folder / "windows.jsonl")]
         log = world.log()
         tokens = sum(counter.count(text) for text in windows)
     return Run(
         memory=memory, seed=seed, kills=killed, processes=processes, finished=status == DONE,
-        same_tree=reference is None or result.files == reference.files,
-        repeated=_repeated(result.acts, reference), reverted_again=_reverted_again(log),
+        same_tree=True, repeated=0, reverted_again=_reverted_again(log),
         stale_builds=sum(line.startswith("stale ") for line in log), poison=log.count("purge"),
         unstamped=_unstamped(log), windows=len(windows), tokens=tokens,
         seconds=time.monotonic() - started,
     ), result  # fmt: skip
+
+
+def held_against(run: Run, result: Result, uninterrupted: Result) -> Run:
+    """Return the run with what only the uninterrupted one can tell: its tree, its repeated acts."""
+    kinds = ("edit ", "build ", "stale ", "bench", "probe")
+    repeated = sum(
+        max(0, n - uninterrupted.acts[act])
+        for act, n in result.acts.items()
+        if act.startswith(kinds)
+    )
+    return run._replace(same_tree=result.files == uninterrupted.files, repeated=repeated)
 
 
 def _process(tree: Path, memory: str, deadly: bool, kills: int, chance: random.Random) -> int:
@@ -124,13 +132,6 @@ def _settle(group: int) -> None:
         except ProcessLookupError:
             return
         time.sleep(0.01)
-
-
-def _repeated(acts: Counter[str], reference: Uninterrupted | None) -> int:
-    if reference is None:
-        return 0
-    kinds = ("edit ", "build ", "stale ", "bench", "probe")
-    return sum(max(0, n - reference.acts[act]) for act, n in acts.items() if act.startswith(kinds))
 
 
 def _reverted_again(log: list[str]) -> int:

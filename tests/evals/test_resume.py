@@ -9,7 +9,7 @@ from evals.resume import repository
 from evals.resume.command import proves_something
 from evals.resume.policy import TITLES, migration_of
 from evals.resume.repository import MODULES, World
-from evals.resume.suite import Run, figures, run_once
+from evals.resume.suite import Run, figures, held_against, run_once
 from evals.resume.with_keepthread import read_window
 from tests.server.world import COUNTER
 
@@ -18,12 +18,19 @@ SEEDS, KILLS = (1, 2, 3), 2
 
 @pytest.fixture(scope="module")
 def runs() -> dict[str, list[Run]]:
-    """The uninterrupted run first, then every other, several at a time."""
-    _, reference = run_once("keepthread", 0, 0, None, COUNTER)
-    wanted = [("keepthread", seed) for seed in SEEDS] + [("notes", 1), ("none", 1)]
+    """Runs by memory, several at a time, held against the uninterrupted one."""
+    wanted = [
+        ("keepthread", 0),
+        *(("keepthread", seed) for seed in SEEDS),
+        ("notes", 1),
+        ("none", 1),
+    ]
     with ThreadPoolExecutor(3) as pool:
-        done = list(pool.map(lambda w: run_once(w[0], w[1], KILLS, reference, COUNTER)[0], wanted))
-    return {m: [r for r in done if r.memory == m] for m in ("keepthread", "notes", "none")}
+        done = list(pool.map(lambda w: run_once(w[0], w[1], KILLS if w[1] else 0, COUNTER), wanted))
+    (plain, uninterrupted), *others = done
+    assert plain.finished and plain.kills == 0
+    held = [held_against(run, result, uninterrupted) for run, result in others]
+    return {m: [r for r in held if r.memory == m] for m in ("keepthread", "notes", "none")}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
