@@ -152,6 +152,13 @@ def test_the_example_for_claude_desktop_starts_the_server() -> None:
     assert build_parser().parse_args(server["args"]).command.__name__ == "serve"
 
 
+def test_the_example_of_the_relay_is_what_it_takes() -> None:
+    block = re.search(r"```json\n(\"git\": .*?)```", README, re.DOTALL)
+    assert block is not None
+    given = build_parser().parse_args(json.loads(f"{{{block[1]}}}")["git"]["args"])
+    assert (given.name, given.workspace, given.server[0]) == ("git", "/abs/project", "uvx")
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_every_refusal_code_that_is_named_exists(page: Path) -> None:
     named = set(re.findall(r"refused\[(\w+)\]", page.read_text(encoding="utf-8"))) - {"CODE"}

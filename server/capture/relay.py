@@ -66,8 +66,7 @@ def relay(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         say(f"keepthread relay: cannot start {options.server[0]}: {error.strerror}")
         return 127 if isinstance(error, FileNotFoundError) else 126
     _forward_signals(server)
-    folder = environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
-    archive = RelayArchive(environ, folder)
+    archive = RelayArchive(environ)
     strict = environ.get("KEEPTHREAD_RELAY_STRICT", "") not in ("", "0")
     Relay(server, Exchange(options.name), archive, strict).run()
     archive.close()
@@ -106,11 +105,11 @@ class Relay:
             while chunk := os.read(_STDIN, CHUNK_BYTES):
                 given_up: list[Relayed] = []
                 for _, line in lines.feed(chunk):
-                    given_up += self._exchange.sent(line) if line is not None else ()
+                    given_up += self._noted(line) if line is not None else ()
                 _write(self._to_server.fileno(), chunk)
                 for call in given_up:
                     self._archive.archive(call, wait=False)
-            self._exchange.sent(lines.rest())
+            self._noted(lines.rest())
         except OSError:
             pass  # the server reads no more; its own end is noticed by the other pump
         self._to_server.close()
@@ -135,10 +134,24 @@ class Relay:
             return "the client went away"
         return "the server ended"
 
+    def _noted(self, line: Line) -> list[Relayed]:
+        try:
+            return self._exchange.sent(line)
+        except Exception as error:  # noqa: BLE001  (outermost: bytes must pass whatever they are)
+            self._archive.report(error)
+            return []
+
     def _archived(self, line: Line) -> bytes:
         """Archive the calls that a line answers; return what to deliver in its place, mostly nothing."""
         if not self._exchange.waits:
             return b""
+        try:
+            return self._answered(line)
+        except Exception as error:  # noqa: BLE001  (outermost, as above)
+            self._archive.report(error)
+            return b""
+
+    def _answered(self, line: Line) -> bytes:
         messages = parse(line)
         if messages is None:
             cut = self._exchange.received_cut(line.text)

@@ -19,7 +19,7 @@ from keepthread.server.capture.faults import report
 from keepthread.server.capture.host import host_process, session_of
 from keepthread.server.capture.relayed import Relayed
 from keepthread.server.capture.windows import resolve_window
-from keepthread.server.places import database_path, find_place
+from keepthread.server.places import Place, database_path, find_place
 from keepthread.stores.archive import find_by_ref
 from keepthread.stores.database import open_database
 from keepthread.stores.errors import StoreError
@@ -28,6 +28,7 @@ from keepthread.stores.journal import Journal
 WAIT_SECONDS_MAX = 5.0
 WAITING_MAX = 1_000
 LEVEL = 2
+BUSY = "the database is busy, and calls are archived as soon as that ends"
 
 
 class CaptureGap(StoreError):
@@ -48,11 +49,11 @@ class _Job:
 class RelayArchive:
     """Archives the calls of one relay at level 2, each in the window that its client has by then."""
 
-    def __init__(self, environ: Mapping[str, str], folder: str) -> None:
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
         self._path = database_path(environ)
         self._host = host_process(environ)
         self._session = session_of(environ, self._host)
-        self._place = find_place(folder, environ.get("KEEPTHREAD_WORKSPACE", ""))
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._late: _Job | None = None
         self._journal: Journal | None = None
@@ -63,43 +64,47 @@ class RelayArchive:
     def archive(self, relayed: Relayed, *, wait: bool = True) -> str:
         """Archive one call; return ``""`` once it is committed (with ``wait``), else why it is not."""
         if self._jobs.qsize() >= WAITING_MAX:
-            return self._gap(relayed, "too many calls wait for the database; this one is lost")
+            lost = CaptureGap(f"{relayed.call.tool} is lost: too many calls wait for the database")
+            self.report(lost)
+            return str(lost)
         job = _Job(relayed)
         self._jobs.put(job)
-        if not wait:
-            return ""
-        # While one call is late the next ones need not wait for the same lock.
-        patience = (
-            0.0 if self._late is not None and not self._late.done.is_set() else WAIT_SECONDS_MAX
-        )
-        if job.done.wait(patience):
+        if not wait or job.done.wait(0 if self._is_late() else WAIT_SECONDS_MAX):
             return job.fault
+        if not self._is_late():
+            self.report(
+                CaptureGap(f"{BUSY}; {relayed.call.tool} and what follows are delivered first")
+            )
         self._late = job
-        return self._gap(relayed, "the database is busy; it is archived as soon as that ends")
+        return BUSY
+
+    def report(self, error: Exception) -> None:
+        """Tell of a fault where people look for it."""
+        report(self._path, "relay", error)
 
     def close(self) -> None:
         """Write what still waits, for WAIT_SECONDS_MAX at most, and close the database."""
         self._jobs.put(None)
         self._writer.join(WAIT_SECONDS_MAX)
         if self._writer.is_alive():
-            lost = f"the relay ended with {self._jobs.qsize() or 1} calls not archived"
-            report(self._path, "relay", CaptureGap(lost))
+            left = self._jobs.qsize() or 1
+            self.report(CaptureGap(f"the relay ended before {left} calls could be archived"))
 
-    def _gap(self, relayed: Relayed, why: str) -> str:
-        report(
-            self._path, "relay", CaptureGap(f"{relayed.call.tool} was not archived first: {why}")
-        )
-        return why
+    def _is_late(self) -> bool:
+        """True while a call that was waited for in vain is still not written: others need not wait too."""
+        return self._late is not None and not self._late.done.is_set()
 
     def _write_all(self) -> None:
-        with suppress(StoreError):  # told when there is a call to write; until then there is time
+        with suppress(
+            StoreError, OSError
+        ):  # told when there is a call to write; until then there is time
             self._open()
         while (job := self._jobs.get()) is not None:
             try:
                 self._write(job.relayed)
             except Exception as error:  # noqa: BLE001  (outermost: the client must get its results)
                 job.fault = str(error)
-                report(self._path, "relay", _gap_of(job.relayed, error))
+                self.report(_gap_of(job.relayed, error))
             finally:
                 job.done.set()
         if self._journal is not None:
@@ -109,7 +114,7 @@ class RelayArchive:
         journal = self._open()
         with journal.transaction() as tx:
             author, tree = resolve_window(
-                tx, session=self._session, host=self._host, place=self._place, client="mcp"
+                tx, session=self._session, host=self._host, place=self._place(), client="mcp"
             )
             append_call(
                 tx,
@@ -121,6 +126,10 @@ class RelayArchive:
                 key=journal.anchor.key,
                 outer_ref=_free_ref(tx.connection, author.workspace, relayed.ref),
             )
+
+    def _place(self) -> Place:
+        folder = self._environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
+        return find_place(folder, self._environ.get("KEEPTHREAD_WORKSPACE", ""))
 
     def _open(self) -> Journal:
         """Return the journal, opened at the first call and again when another file is in its place."""

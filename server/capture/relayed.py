@@ -17,6 +17,7 @@ LINE_BYTES_MAX = 64 << 20
 
 HEAD_BYTES, TAIL_BYTES = 256 << 10, 64 << 10
 TASKS_MAX = 1_000
+TOO_DEEP = "[nested too deeply to be kept]"
 
 _ID = rb'(-?\d{1,18}|"[^"\\]{0,200}")'
 _VERSION = rb'"jsonrpc"\s*:\s*"2\.0"'
@@ -105,7 +106,7 @@ class Exchange:
         if "error" in message:
             return self._relayed(asked, _error_text(message["error"]), True)
         if not isinstance(result, dict):
-            return self._relayed(asked, json.dumps(result, ensure_ascii=False), False)
+            return self._relayed(asked, _as_json(result), False)
         task = result.get("task")
         if isinstance(task, dict) and isinstance(task.get("taskId"), str):
             self._remember_task(task["taskId"], asked)
@@ -185,7 +186,7 @@ class Exchange:
         path, wrote = paths_of_call(tool, asked.args)
         call = Call(
             tool=tool,
-            args=json.dumps(asked.args, ensure_ascii=False, separators=(",", ":")),
+            args=_as_json(asked.args, compact=True),
             output=output,
             is_error=failed,
             truncated=asked.cut,
@@ -217,19 +218,30 @@ def parse(line: Line) -> list[Message] | None:
 def answer_text(result: Mapping[str, Any]) -> str:
     """Return the words of a tool's result: its content, else its structured content, else all of it."""
     blocks = result.get("content")
-    text = blocks_text(blocks) if isinstance(blocks, list) else ""
+    try:
+        text = blocks_text(blocks) if isinstance(blocks, list) else ""
+    except RecursionError:
+        text = TOO_DEEP
     if text.strip():
         return text
     structured = result.get("structuredContent")
     if structured is None and isinstance(blocks, list):
         return text
-    return json.dumps(result if structured is None else structured, ensure_ascii=False)
+    return _as_json(result if structured is None else structured)
+
+
+def _as_json(value: Any, *, compact: bool = False) -> str:
+    """Return a value as JSON; what could just be read may be too deep to be written."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":") if compact else None)
+    except RecursionError:
+        return TOO_DEEP
 
 
 def _error_text(error: Any) -> str:
     if not isinstance(error, dict):
-        return json.dumps(error, ensure_ascii=False)
-    data = json.dumps(error["data"], ensure_ascii=False) if error.get("data") is not None else ""
+        return _as_json(error)
+    data = _as_json(error["data"]) if error.get("data") is not None else ""
     return f"error {error.get('code')}: {error.get('message')}\n{data}".strip()
 
 
@@ -251,4 +263,6 @@ def _key(request: Any) -> str:
 def _id_of_cut(line: bytes) -> Any:
     """Return the id that a line begins or ends with: nothing else of it is sure to be outermost."""
     found = _FIRST_ID.match(line) or _LAST_ID.search(line, max(0, len(line) - 1_000))
-    return None if found is None else json.loads(found[1].decode("utf-8", "replace"))
+    if found is None:
+        return None
+    return json.loads(found[1].decode("utf-8", "replace"), strict=False)
