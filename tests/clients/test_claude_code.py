@@ -58,14 +58,16 @@ class ClaudeCode:
             "DISABLE_TELEMETRY": "1",
         }
 
-    def ask(self, prompt: str, *turns: list[Block], plugin: bool = True) -> list[str]:
+    def ask(
+        self, prompt: str, *turns: list[Block], plugin: bool = True, options: tuple[str, ...] = ()
+    ) -> list[str]:
         """Run one session in which the model takes these turns; return what its tools answered."""
         word = prompt.split()[0]
         self.model.scripts[word] = turns
         how = ["--plugin-dir", str(self.plugin)] if plugin else []
         done = subprocess.run(
             [
-                f"{os.environ['CLIENTS_BIN']}/claude", "-p", prompt, *how,
+                f"{os.environ['CLIENTS_BIN']}/claude", "-p", prompt, *how, *options,
                 "--allowedTools", ALLOWED, "--output-format", "json", "--model", "claude-haiku-4-5",
             ],
             env=self.environ, cwd=self.world.tree, stdin=subprocess.DEVNULL, capture_output=True,
@@ -214,3 +216,27 @@ def fill(world: World) -> None:
         session.done(
             "hand_off", doing="Port one module after the other. " * 25, next="Go on. " * 99
         )
+
+
+def test_a_call_through_the_relay_is_one_entry_though_the_hook_tells_of_it_too(
+    claude: ClaudeCode, tmp_path: Path
+) -> None:
+    server = ROOT / "tests/server/capture/ci_server.py"
+    relay = ["relay", "--name", "ci", "--", sys.executable, str(server)]
+    command = {"command": str(claude.plugin / ".venv/bin/keepthread"), "args": relay}
+    configured = tmp_path / "mcp.json"
+    configured.write_text(json.dumps({"mcpServers": {"ci": command}}), encoding="utf-8")
+    shown, admitted, _ = claude.ask(
+        "relay what CI allows",
+        [("mcp__ci__limits", {"job": "lint"})],
+        [fact("The CI limit is 45 minutes", "tool:ci.limits")],
+        [("Bash", {"command": "cat ci.yml"})],
+        options=("--mcp-config", str(configured), "--allowedTools", f"{ALLOWED},mcp__ci__limits"),
+    )
+    assert "45 minutes" in shown
+    assert json.loads(admitted.partition("\n")[0])["source"] == "tool:mcp__ci__limits#call-1"
+    assert claude.entries("e.tool, e.channel", "j.kind = 'call' AND e.own = 0") == [
+        ("mcp__ci__limits", "relay"),
+        ("Bash", "hook"),
+    ]
+    assert claude.entries("count(DISTINCT j.window)", "e.own = 0") == [(1,)]
