@@ -1,10 +1,10 @@
 """Claims that something is not there: an empty search, a whole file without it, a denial."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from keepthread.validators.outcomes import SILENT, Outcome
+from keepthread.validators.outcomes import OUTCOME_STEMS, SILENT, Outcome
 from keepthread.validators.sources import Source, find_stem
 from keepthread.validators.values import Claim
 from keepthread.validators.vocabulary import is_generic, stem, synonyms
@@ -15,6 +15,9 @@ _EMPTY: Final = re.compile(
     r"|exit code:? ?1|your command ran successfully and did not produce any output)?\W*$"
 )
 _NONE: Final = re.compile(r"(?i)\b(?:no|not|none|nothing|never|0)\b")
+_NOT_FOUND: Final = re.compile(r"[^\n]{0,120}\b(?:not found|no such|no \w+ in \()")
+_LETTERS: Final = re.compile(r"[a-z]{2,}")
+_SEARCHING: Final = frozenset("find name type grep which path file".split())
 _LISTING: Final = re.compile(r"^(?:cd \S+ && )?(?:ls|tree|git ls-files)\b[^|;&]*$")
 _DENIAL: Final = re.compile(
     r"(?i)\bno \w+|not\b|n't\b|missing|could not|undefined|unknown|unresolved|404|\bnone\b"
@@ -42,7 +45,7 @@ def judge_absence(claim: Claim, sources: Sequence[Source]) -> Outcome:
     for n, source in enumerate(sources):
         agreed = Outcome("agrees", "", n, 0, len(source.text))
         if not source.searches:
-            if _is_whole_file_without(specific, paths, source) or _says_so(specific, source):
+            if _is_whole_file_without(specific, paths, source) or _says_so(claim, specific, source):
                 return agreed
             continue
         asked = [word for word in specific if _stands(word, source, in_args=True)]
@@ -51,6 +54,8 @@ def judge_absence(claim: Claim, sources: Sequence[Source]) -> Outcome:
             if not any(_stands(word, source, in_args=False) for word in specific):
                 return agreed
             return Outcome("contradicts", "the cited listing shows it", n)
+        if _is_reported_missing(claim, source, empty=empty):
+            return agreed
         if 2 * len(asked) < len(specific):
             if empty or not any(_stands(word, source, in_args=False) for word in specific):
                 unproven = Outcome("unproven", "the cited search did not look for that", n)
@@ -74,16 +79,32 @@ def _is_whole_file_without(denied: Sequence[str], paths: Sequence[str], source: 
     )
 
 
-def _says_so(denied: Sequence[str], source: Source) -> bool:
+def _is_reported_missing(claim: Claim, source: Source, *, empty: bool) -> bool:
+    """Whether a search for what the claim speaks of came back empty or with "not found"."""
+    if not (empty or _NOT_FOUND.match(source.low)):
+        return False
+    sought = [token for token in _LETTERS.findall(source.args_low) if token not in _SEARCHING]
+    words = [stem(token) for token in sought]
+    return any(w == s or (len(s) > 3 and w.startswith(s)) for w in claim.words for s in words)
+
+
+def _says_so(claim: Claim, denied: Sequence[str], source: Source) -> bool:
     """Whether a short line denies what the claim denies: "nothing to commit"."""
+    if all(stem(word) in OUTCOME_STEMS for word in denied):
+        return False  # "no errors" is a matter of counts
     lines = [line for line in source.text.splitlines() if len(line) < 200]
+    affirmed = {w for w in claim.words if w not in claim.negated}
+    affirmed |= {name.lower() for name in claim.names} - claim.negated
     return any(
-        find_stem(line.lower(), line, word) >= 0
+        _any_stands(map(stem, denied), line) and (not affirmed or _any_stands(affirmed, line))
         for line in lines
         if _NONE.search(line)
-        for stemmed in map(stem, denied)
-        for word in synonyms(stemmed)
     )
+
+
+def _any_stands(words: Iterable[str], line: str) -> bool:
+    low = line.lower()
+    return any(find_stem(low, line, s) >= 0 for word in words for s in synonyms(word))
 
 
 def _speaks_of(path: str, source: Source) -> bool:

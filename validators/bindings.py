@@ -21,7 +21,7 @@ _CREATES: Final = re.compile(r"(?i)creat|\bwr(?:ite|ote|itten)|new file|\bmkdir|
 _JOINED: Final = re.compile(
     r"(?i)[,;/&]|\b(?:and|or|both|next to|beside|alongside|with|than|while|but|from|to)\b"
 )
-_CELLS: Final = re.compile(r"\S(?:\t|\s{2,}|\s*\|\s*)\S")
+_CELLS: Final = re.compile(r"\S(?:\t|\s{2,}|\s*\|\s*)\S|^\s*\d+ \S+$")
 _GUTTER: Final = re.compile(r"\s*\d+(?:\t|\u2192)")
 _TOKEN: Final = re.compile(r"[a-z0-9][\w.]*\w|\d")
 _COMMIT: Final = re.compile(r"(?m)^[*|\\/ ]*(?:commit )?[0-9a-f]{7,40}\b")

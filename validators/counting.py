@@ -31,7 +31,7 @@ _KIND_OF_LINE: Final[dict[str, tuple[tuple[str, ...], str]]] = {
     "imag": ((".png", ".jp", ".svg"), r"\.(?:png|jpe?g|svg)\b"),
     "file": (("",), r"\S"),
 }
-_HEADING_END: Final = re.compile(r":[ \r]*\n")
+_HEADING_END: Final = re.compile(r"[:\]][ \r]*\n")
 _BLANK_LINE: Final = re.compile(r"\n[ \t\r]*(?:\n|$)")
 _HEADINGS_MAX: Final = 200
 _ITEMS_A_LINE: Final = 8

@@ -33,7 +33,7 @@ from keepthread.validators.passages import (
 from keepthread.validators.polarity import judge_order, judge_polarity, judge_substitution
 from keepthread.validators.sources import Source
 from keepthread.validators.values import Claim, Value, is_code_name, is_question, parse_claim
-from keepthread.validators.vocabulary import aliases, stem
+from keepthread.validators.vocabulary import ALIASED, aliases, stem
 
 
 class Grounding(NamedTuple):
@@ -58,11 +58,11 @@ _VALUES_MAX: Final = 40
 _ANCHORS_MAX: Final = 24
 # The score of a claim against entries is a sum of log odds, rounded from a logistic fit to true and
 # mismatched pairs: what was found, less what was not; a generic word counts half.
-_LOST_WORD: Final = 1.4
+_LOST_WORD: Final = 1.0
 _LOST_NAME: Final = 2.0
 _LOCAL: Final = 1.4  # how much it counts that the words stand together
 _AGREED: Final = 1.0  # an outcome, an empty search or an order that agrees
-_SAID: Final = 0.6  # a user's message is short and speaks of few things
+_SAID: Final = 0.2  # a user's message is short and speaks of few things
 _ENOUGH: Final = -0.4
 _ENOUGH_WORDS: Final = 0.3  # of a claim of which neither value nor name was found
 _CLOSE, _CLOSE_SAID = 0.65, 0.5  # cosines (all-MiniLM-L6-v2) that mean the same
@@ -236,6 +236,8 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
         hits += places
         shown = any(not p.in_args or sources[p.source].writes for p in places)
         in_output = in_output or shown
+        if not any(_reads(name, hit, sources) for hit in places):
+            continue  # only another word for it: that does not count against, nor for
         telling.append((2.0 if is_code_name(name) else 1.2) * (1.0 if shown else _ONLY_ASKED))
     telling.sort(reverse=True)
     strength += sum(telling[:1]) + _NEXT_NAME * sum(telling[1:])
@@ -270,6 +272,8 @@ def _is_denied(hits: Sequence[Hit], sources: Sequence[Source]) -> bool:
 
 
 def _specificity(value: Value) -> float:
+    if value.kind == "path" and value.text.strip("/").isalpha():
+        return 1.0  # "/app" is part of many paths
     if value.kind != "number":
         return _SPECIFICITY[value.kind] * min(1.0, len(value.text) / 6)
     if "." in value.text:
@@ -295,16 +299,27 @@ def _find_names(claim: Claim, sources: Sequence[Source]) -> dict[str, list[Hit]]
     return {name: hits for name, hits in found.items() if hits}
 
 
+def _reads(name: str, hit: Hit, sources: Sequence[Source]) -> bool:
+    """Whether the name itself, not an alias, stands at a hit."""
+    source = sources[hit.source]
+    shown = (source.args_low if hit.in_args else source.low)[hit.start : hit.start + 3]
+    return shown == name.lower()[:3] or name.lower() not in ALIASED
+
+
 def _inflected(name: str, sources: Sequence[Source]) -> list[Hit]:
     """A name in another form: "Fridays" for "friday", ``cp39`` within a file name."""
     if is_code_name(name):
         places = [(n, at) for n, s in enumerate(sources) for at in s.find_within(name.lower())[:2]]
     else:
         places = [(n, source.find_word(stem(name))) for n, source in enumerate(sources)]
-        places += [
-            (n, at) for n, s in enumerate(sources) for a in aliases(name) for at in s.find(a)
-        ]
-    return [Hit(n, at, at + len(name)) for n, at in places if at >= 0]
+    hits = [Hit(n, at, at + len(name)) for n, at in places if at >= 0]
+    for other in () if hits else aliases(name):
+        for n, source in enumerate(sources):
+            for in_args in (False, True):
+                at = source.find_word(stem(other), in_args=in_args)
+                if at >= 0:
+                    hits.append(Hit(n, at, at + len(other), in_args))
+    return hits
 
 
 def _covered(claim: Claim, sources: Sequence[Source]) -> tuple[float, float, bool]:

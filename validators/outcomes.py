@@ -134,16 +134,23 @@ _PASS: Final = (
     r"|(?:is|are|was|were|runs?|ran|comes? back) (?:all )?(?:green|clean|ok|successful))"
 )
 _FAIL: Final = r"(?:fail(?:s|ed|ing|ures?)?|broken|breaks?|broke|(?:is|are|was|were) red)"
-_WORKED: Final = r"\b(?:went|ran|goes|runs) through\b|\b(?:complet|finish)(?:es|ed) (?:without|successfully|cleanly)\b"
+_WORKED: Final = (
+    r"\b(?:went|ran|goes|runs) through\b|\bcame up\b|\b(?:finished|completed)\.?$"
+    r"|\b(?:complet|finish)(?:es|ed) (?:without|successfully|cleanly)\b"
+)
 _PERSISTS: Final = (
     r"\b(?:errors?|exceptions?|problem|issue|bug|crash|failure)\b[^.;]{0,20}?\b"
     r"(?:persists?|persisted|remains?|still (?:there|occurs?|happens?|appears?)|unchanged)\b"
 )
+_NONE_FAIL: Final = r"\bno (?:\w+ )?tests? fail|\b(?:nothing|none)\b[^.;]{0,30}\bfail"
+_NONE_FAILS: Final = re.compile(rf"(?i){_NONE_FAIL}")
+_LASTS: Final = re.compile(rf"(?i){_PERSISTS}")
+_CRASHED: Final = re.compile(r"traceback|exception|panic|error:|fatal")
+_RESULT: Final = re.compile(rf"(?i){_WORKED}|{_PERSISTS}")
 _ALL: Final = r"\b(?:all|every\w*|each|whole|entire)\b"
 _PASS_CLAIM: Final = re.compile(
     rf"(?i)\b{_SUBJECT}\b(?:\s+(?!not\b|n't|of\b|fail)[\w./`-]+){{0,5}}?\s+{_PASS}(?!\s+(?:an?|the)\b)"
-    rf"|{_WORKED}|{_ALL}[^.;]{{0,60}}\b(?:{_PASS}|green)\b|\bno (?:\w+ )?tests? fail"
-    r"|\b(?:nothing|none)\b[^.;]{0,30}\bfail"
+    rf"|{_WORKED}|{_ALL}[^.;]{{0,60}}\b(?:{_PASS}|green)\b|{_NONE_FAIL}"
 )
 _FAIL_CLAIM: Final = re.compile(
     rf"(?i)\b{_SUBJECT}\b(?:\s+(?!pass)[\w./`-]+){{0,5}}?\s+"
@@ -237,14 +244,14 @@ def judge_outcome(claim: Claim, sources: Sequence[Source]) -> Outcome:
     share = _SHARE_CLAIM.search(text)
     if share:
         return _judge_share(share, sources)
-    if _DONE_CLAIM.search(text) and not _NOT.search(text):
-        for n, source in enumerate(sources):
-            if source.evidence.is_error and not _DONE.search(source.low):
-                return Outcome("contradicts", "the cited call failed", n)
+    undone = _undone(text, sources)
+    if undone:
+        return undone
     if _CONDITION.search(text):
         return SILENT  # conditions and rules say nothing of a run
     passes, none = bool(_PASS_CLAIM.search(text)), _NONE_CLAIM.search(text)
-    fails, counted = bool(_FAIL_CLAIM.search(text)), bool(_COUNT_CLAIM.search(text))
+    fails = bool(_FAIL_CLAIM.search(text)) and not _NONE_FAILS.search(text)
+    counted = any(_number(match.group(1)) for match in _COUNT_CLAIM.finditer(text))
     if not (passes or none or fails or counted):
         return SILENT
     counts = [
@@ -259,11 +266,27 @@ def judge_outcome(claim: Claim, sources: Sequence[Source]) -> Outcome:
         return SILENT  # "no open issues" is said of a tracker
     if none:
         return _judge_none(_KINDS[none.group(1)[:4].lower()], _runs_of_kind(text, counts))
+    judged = SILENT
     if fails and not passes:
-        return _judge_failure(claim, counts)
-    if passes and (_ALL_CLAIM.search(text) or not counted):
-        return _judge_success(claim, counts)
-    return SILENT
+        judged = _judge_failure(claim, counts)
+    elif passes and (_ALL_CLAIM.search(text) or not counted):
+        judged = _judge_success(claim, counts)
+    if judged.verdict == "agrees" and _LASTS.search(text):
+        shown = sources[judged.source]
+        judged = judged if shown.command and _CRASHED.search(shown.low) else SILENT
+    if judged is SILENT and _RESULT.search(text):
+        return Outcome("unproven", "the cited entries show no result of such a run")
+    return judged
+
+
+def _undone(text: str, sources: Sequence[Source]) -> Outcome | None:
+    """Why something was not "installed" or "created": the call that should have done it failed."""
+    if _DONE_CLAIM.search(text) and not _NOT.search(text):
+        for n, source in enumerate(sources):
+            failed = source.evidence.is_error or source.low.lstrip().startswith("error")
+            if failed and not _DONE.search(source.low):
+                return Outcome("contradicts", "the cited call failed", n)
+    return None
 
 
 def _wrong_count(text: str, counts: _Counted) -> Outcome | None:

@@ -11,6 +11,7 @@ from keepthread.validators.vocabulary import content_words, is_generic, stem, sy
 
 PASSAGES_MAX: Final = 16
 _ANCHORS_MAX: Final = 64
+_IN_PATHS: Final = 0.3  # what a word counts that is only part of listed paths
 _REACH: Final = 160  # characters of context on either side of an anchor
 
 
@@ -46,8 +47,9 @@ def is_joined(claim: Claim, word: str, sources: Sequence[Source]) -> bool:
 
 def word_weight(word: str, sources: Sequence[Source]) -> tuple[float, bool]:
     """How well the entries have a word (1 as such, less as a synonym or argument); if in output."""
-    if any(source.find_word(word) >= 0 for source in sources):
-        return 1.0, True
+    found = [source for source in sources if source.find_word(word) >= 0]
+    if found:
+        return _IN_PATHS if all(source.lists_paths for source in found) else 1.0, True
     others = synonyms(word) - {word}
     if any(source.find_word(other) >= 0 for other in others for source in sources):
         return 0.8, True
@@ -102,7 +104,7 @@ def _window(
 def _share(word: str, source: Source, start: int, stop: int) -> float:
     """How well ``source.text[start:stop]``, or the call that gave it, has a word."""
     if find_stem(source.low, source.text, word, start, stop) >= 0:
-        return 1.0
+        return _IN_PATHS if source.lists_paths else 1.0
     others = synonyms(word) - {word}
     if any(find_stem(source.low, source.text, other, start, stop) >= 0 for other in others):
         return 0.8

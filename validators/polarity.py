@@ -40,6 +40,7 @@ _CHOICE: Final = re.compile(
     r"(?i)\b(?:instead of|rather than|as opposed to|not)\b"
     r"|\b(?:chose|choose|prefers?|picked|favou?rs?)\b[^.;]{1,30}?\bover\b"
 )
+_LINES: Final = re.compile(r"\r?\n|,\s*(?=\"\w+\"\s*:)")  # also the members of a JSON object
 _CLAUSES: Final = re.compile(r"[.;,!?:]\s|\n| but | and ")
 _DENIED: Final = re.compile(
     r"(?i)\b(?:not|never|no longer|cannot|[a-z]+n['’]t)\s+"
@@ -94,7 +95,7 @@ def judge_polarity(claim: Claim, passages: Sequence[str], *, prose: bool = False
     against = _other_choice(claim, passages)
     if against is not None or not _may_differ(claim, passages):
         return against or ""
-    split = _CLAUSES.split if prose else str.splitlines
+    split = _CLAUSES.split if prose else _LINES.split
     lines = [
         _SWITCH.sub(_switched, line)
         for passage in passages
@@ -116,7 +117,8 @@ def judge_polarity(claim: Claim, passages: Sequence[str], *, prose: bool = False
     if all(bounds):
         return bounds[0]
     if best >= 0.6 and prose:
-        denied = {bool(_ANY_NEGATION.search(line)) for line in nearest}
+        near = [line for line, share in zip(lines, shares, strict=True) if share >= 0.5 * best]
+        denied = {bool(_ANY_NEGATION.search(line)) for line in near}
         if denied == {not _ANY_NEGATION.search(claim.asserted)}:
             return "the cited message says the contrary"
     if best >= 0.6 and len(nearest[0]) < 300:

@@ -48,6 +48,7 @@ class Source:
         "args_low",
         "command",
         "evidence",
+        "lists_paths",
         "low",
         "runs",
         "searches",
@@ -76,6 +77,7 @@ class Source:
             text = _without_echo(text, self.command or self.args)
         if not keep_questions and "?" in text and evidence.kind == "message":
             text = _QUESTION.sub(lambda m: " " * len(m.group()), text)
+        self.lists_paths = self.searches and _is_listing(text)
         self.text = text
         self.low = _fold(text)
 
@@ -115,6 +117,12 @@ class Source:
             places.append(at)
             at = find_stem(self.low, self.text, stemmed, at + 150)
         return places
+
+
+def _is_listing(text: str) -> bool:
+    """Whether the lines of an output are paths, which are made of words but say nothing."""
+    lines = text.split("\n", 40)[:40]
+    return 2 * sum("/" in line and " " not in line.strip() for line in lines) > len(lines)
 
 
 def find_stem(low: str, original: str, stemmed: str, start: int = 0, stop: int = -1) -> int:

@@ -64,6 +64,7 @@ for _spellings, _dimension, _scale in (
 # One letter is a unit only when it touches its number: "5 m" is rarely five minutes.
 _GLUED_ONLY: Final = frozenset({"m", "h", "d", "w", "b", "k", "g"})
 
+_MAGNITUDES: Final = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 _ONES: Final = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
     " sixteen seventeen eighteen nineteen"
@@ -146,8 +147,10 @@ _DAY: Final = re.compile(
     r"(?<![\w./-])(?:January|February|March|April|June|July|August|September|October|November"
     r"|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?)(?![\w./-])"
 )
-_CONSTANT: Final = re.compile(r"(?<![\w./-])(?:True|False|None|null|undefined|NaN|PUT|PATCH|DELETE"
-    r"|[A-Z]\w*(?:Error|Exception))(?![\w./])")
+_CONSTANT: Final = re.compile(
+    r"(?<![\w./-])(?:True|False|None|null|undefined|NaN|PUT|PATCH|DELETE"
+    r"|[A-Z]\w*(?:Error|Exception))(?![\w./])"
+)
 # A token with a digit behind a hyphen (utf-8, gpt-4o) or in front of a name (0011_add_index).
 _HYPHENED: Final = re.compile(
     r"(?<![\w.,/@-])(?:0\d{2,}|(?=[A-Za-z][\w.-]{0,60}-\d)[A-Za-z]\w{0,40}(?:-[\w.]{0,40}\w){1,8}"
@@ -300,7 +303,10 @@ def _take_numbers(text: str, rest: str, values: list[Value]) -> str:
                 continue
             number = float(re.sub(r"[,_ ]", "", digits)) * scale
             noun = "" if unit else _noun(rest, match.end(1))
-            values.append(_number(text, match, digits, number, unit, scale, noun))
+            found = _number(text, match, digits, number, unit, scale, noun)
+            if after in _MAGNITUDES and not unit:  # "1.2 million" is said of 1,204,332
+                found = found._replace(number=number * _MAGNITUDES[after], about="about")
+            values.append(found)
             stop = match.end(2) if unit or glued else stop
         rest = _blank(rest, match.start(), stop)
     for match in _NUMBER_WORD.finditer(rest):

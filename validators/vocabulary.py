@@ -20,7 +20,8 @@ _STOP: Final = frozenset(
     during each either else ensure entire etc even ever every everything everywhere exactly
     few file files finally first fix fixed fixes for from full further get gets given gives
     giving go goes got had happen happens has have having he hence her here higher him his
-    hold holds how however i if in indeed initially inside insists instead into is it its
+    hold holds how however i if in indeed isn aren doesn don didn wasn weren hasn haven won wouldn couldn shouldn
+    ll ve initially inside insists instead into is it its
     itself just kind last later least less lets level like likely likes look looking looks
     made make makes many may maybe me mention mentions might mode more most much must my
     namely near need needed needs neither never new newer next no none nor not nothing now of
@@ -39,6 +40,7 @@ _STOP: Final = frozenset(
 # Frame words: they say that something is said, not what. They neither support nor weaken.
 _FRAME: Final = frozenset(
     """
+    framework runtime machine
     appear applied apply assign assigned assignment assignments attempt biggest branch branches
     call called calling calls change changed changes chart manifest pull workflow
     class clause clauses code codebase command config configure configured contain contained containing contains
@@ -97,7 +99,7 @@ _GROUPS: Final = (
     "dislike hate", "money amount price", "fetch get retrieve download", "regex rgx pattern",
     "func function method", "migrate migration", "pool pooling", "loop iterate",
     "skip continue", "catch except handle rescue",
-    "column col", "default fallback fall", "author write", "single 1 only", "full 100",
+    "column col", "default fallback fall", "author write", "memory mem", "finish done complete",
     "return yield", "convert cast", "unavailable false",
 )  # fmt: skip
 
@@ -211,13 +213,22 @@ def surface_forms(stemmed: str) -> tuple[tuple[str, Callable[[str], bool]], ...]
     return tuple((p, same_stem) for p in (own, *_SURFACES.get(stemmed, ())))
 
 
+# What stands for a technology in commands, file names and code.
 _ALIASES: Final = {
-    "kubernetes": "k8s", "postgresql": "postgres", "javascript": "js", "typescript": "ts",
-    "golang": "go", "elasticsearch": "elastic", "mongodb": "mongo", "windows": "win32",
+    "kubernetes": "k8s kubectl helm kind", "k8s": "kubernetes kubectl helm",
+    "postgresql": "postgres psql pg", "postgres": "postgresql psql pg pgpool",
+    "javascript": "js", "js": "javascript", "typescript": "ts tsx tsc tsconfig", "ts": "typescript",
+    "golang": "go", "go": "golang", "elasticsearch": "elastic", "elastic": "elasticsearch",
+    "mongodb": "mongo", "mongo": "mongodb", "windows": "win32", "node": "nodejs npm nvmrc",
+    "python": "py pip python3 pyproject", "rust": "cargo rs rustc", "ruby": "rb bundle",
+    "docker": "dockerfile", "terraform": "tf", "prometheus": "promql query", "sqlite": "sqlite3",
+    "pypi": "pypa pip twine", "github": "gh", "mysql": "mysqld", "http": "https",
 }  # fmt: skip
-_ALIAS_OF: Final = _ALIASES | {short: name for name, short in _ALIASES.items()}
+
+
+ALIASED: Final = frozenset(_ALIASES)
 
 
 def aliases(name: str) -> tuple[str, ...]:
     """Other words for a proper name: "k8s" for Kubernetes."""
-    return tuple(filter(None, [_ALIAS_OF.get(name.lower())]))
+    return tuple(_ALIASES.get(name.lower(), "").split())
