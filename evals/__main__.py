@@ -1,6 +1,6 @@
 """``python -m evals``: run a suite, score its predictions, write the README's table.
 
-Exit status: 0, 1 when interrupted (run again to go on), 2 for wrong usage or missing data.
+Exit status: 0, 1 when interrupted or no model answers (run again to go on), 2 for wrong usage or missing data.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import anyio
 from rich.console import Console
 
 from evals import results, table
-from evals.answering import reader_of
+from evals.answering import NoAnswer, reader_of
 from evals.predictions import DataMissing, Mixed, Origin, Row, Run, current_commit, read_predictions
 from evals.probe_figures import probe_tables
 from evals.resume.command import add_command as add_resume
@@ -55,6 +55,9 @@ def main(arguments: Sequence[str]) -> int:
     except (DataMissing, Mixed) as error:
         print(f"evals: {error}", file=sys.stderr)
         return 2
+    except NoAnswer as error:
+        print(f"evals: {error}; the same command goes on where it stopped", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("evals: interrupted; the same command goes on where it stopped", file=sys.stderr)
         return 1

@@ -25,6 +25,10 @@ _JUDGE: Final = (
 )
 
 
+class NoAnswer(Exception):
+    """The model or its API failed; what was answered before stays."""
+
+
 class Asked(Protocol):
     """What is asked and what is right."""
 
@@ -50,7 +54,7 @@ class Verdicts(BaseModel):
 class Reader:
     """Answers questions from windows with a model of the Anthropic API.
 
-    A fault of the API is raised: a run goes on where it stopped, and no figure hides it.
+    A fault raises NoAnswer: the same command goes on where it stopped, and no figure hides it.
     """
 
     def __init__(self, model: str = MODEL) -> None:
@@ -71,16 +75,21 @@ class Reader:
         return [*right, *[False] * len(questions)][: len(questions)]
 
     def _parse(self, system: str, data: Any, form: type[Any]) -> Any:
-        message = self._client.messages.parse(
-            model=self._model,
-            max_tokens=TOKENS_MAX,
-            system=system,
-            messages=[{"role": "user", "content": json.dumps(data, ensure_ascii=False)}],
-            output_format=form,
-        )
+        import anthropic  # noqa: PLC0415  (as above)
+
+        try:
+            message = self._client.messages.parse(
+                model=self._model,
+                max_tokens=TOKENS_MAX,
+                system=system,
+                messages=[{"role": "user", "content": json.dumps(data, ensure_ascii=False)}],
+                output_format=form,
+            )
+        except (anthropic.AnthropicError, ValueError) as error:
+            raise NoAnswer(f"the model did not answer: {type(error).__name__}") from error
         if message.parsed_output is None:
-            raise ValueError(
-                f"the model gave no answer of the form asked for ({message.stop_reason})"
+            raise NoAnswer(
+                f"the model did not answer in the form asked for ({message.stop_reason})"
             )
         return message.parsed_output
 

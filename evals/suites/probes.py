@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evals.answering import Reader
+from evals.answering import NoAnswer, Reader
 from evals.lines import Line, folded, window_lines
 from evals.predictions import DataMissing, Row, Run
 from evals.probe_figures import score_probes
@@ -87,7 +87,9 @@ async def predict(
             with tempfile.TemporaryDirectory() as folder:
                 async with open_product(Path(folder)) as product:
                     with run.bar(f"probes: {name}", len(rows)) as advance:
-                        await _replay(product, rows, left, run, reader, advance)
+                        fault = await _replay(product, rows, left, run, reader, advance)
+            if fault is not None:  # raised here, where no task group wraps it
+                raise fault
 
 
 def points(steps: int, every: int) -> list[int]:
@@ -115,7 +117,8 @@ async def _replay(
     run: Run,
     reader: Reader | None,
     advance: Callable[[int], None],
-) -> None:
+) -> NoAnswer | None:
+    """Replay one run and add a row for each window wanted; return why it ended early, if it did."""
     name = wanted[0]["trace"]
     steps = [read_step(row) for row in rows]
     goal = goal_of(name, steps)
@@ -133,10 +136,15 @@ async def _replay(
             probes = probes_of(goal, steps[:number])
             cost = product.count(transcript)
         for window in here:
-            made = await _ask(product, window, probes, transcript, cost, reader)
+            asked = reader if window["weights"] == wanted[0]["weights"] else None
+            try:
+                made = await _ask(product, window, probes, transcript, cost, asked)
+            except NoAnswer as error:
+                return error
             tally = {"recorded": dict(recorder.recorded), "refused": dict(recorder.refused)}
             run.add({**window, **made, **tally})
         advance(1)
+    return None
 
 
 def probes_of(goal: str, steps: Sequence[Step]) -> list[Probe]:

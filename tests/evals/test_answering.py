@@ -4,13 +4,16 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from evals.__main__ import main
 from evals.answering import Reader, reader_of
 from evals.suites.probes import Probe
 
+RUNS = Path(__file__).parent / "samples" / "runs"
 PROBES = [Probe("goal", "What is the goal?", "Ship it"), Probe("tests", "How many?", "3 passed")]
 
 
@@ -82,6 +85,16 @@ def test_answers_come_from_the_window_alone_and_are_judged(serve: Any) -> None:
 def test_what_the_model_leaves_out_is_wrong(serve: Any) -> None:
     serve(['{"answers": ["Ship it"]}', '{"right": [true]}'])
     assert Reader().answers("window", PROBES) == [True, False]
+
+
+def test_a_model_that_answers_nothing_usable_ends_the_run_and_counts_as_no_figure(
+    serve: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    serve(["I would rather not."])
+    out = tmp_path / "rows.jsonl"
+    assert main(["probes", "--data", str(RUNS), "--out", str(out), "--budgets", "3000"]) == 1
+    assert "goes on where it stopped" in capsys.readouterr().err
+    assert out.read_text() == ""
 
 
 def test_without_a_key_no_model_is_asked() -> None:
