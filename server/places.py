@@ -5,6 +5,7 @@ no git is run to find it, since this is on the hook's path.
 """
 
 import os
+import stat
 import sys
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -74,17 +75,41 @@ def find_place(folder: str, named: str = "") -> Place:
 
 
 def _common_root(git_file: str, tree: str) -> str:
-    """Follow a worktree's or submodule's ``.git`` file to the folder that holds the common directory."""
-    with open(git_file, encoding="utf-8", errors="replace") as file:
-        line = file.readline(4096).strip()
+    """Return the root that a worktree's ``.git`` file shares; ``tree`` for a submodule and for any claim
+    that the other side does not confirm.
+
+    A folder that came in an archive can name any repository, and would be served its memory: so git's
+    own record of its worktrees must name this one.
+    """
+    line = _first_line(git_file)
     if not line.startswith("gitdir:"):
         return tree
-    git_dir = os.path.normpath(os.path.join(tree, line.removeprefix("gitdir:").strip()))
-    try:
-        with open(os.path.join(git_dir, "commondir"), encoding="utf-8", errors="replace") as file:
-            common = os.path.normpath(os.path.join(git_dir, file.readline(4096).strip()))
-    except FileNotFoundError:
-        return tree  # a submodule is a repository of its own
-    return (
-        os.path.realpath(os.path.dirname(common)) if os.path.basename(common) == ".git" else common
+    git_dir = os.path.realpath(os.path.join(tree, line.removeprefix("gitdir:").strip()))
+    named = _first_line(os.path.join(git_dir, "commondir"))
+    common = os.path.realpath(os.path.join(git_dir, named)) if named else ""
+    back = _first_line(os.path.join(git_dir, "gitdir"))
+    confirmed = (
+        os.path.dirname(git_dir) == os.path.join(common, "worktrees")
+        and bool(back)
+        and os.path.realpath(os.path.join(git_dir, back)) == os.path.realpath(git_file)
     )
+    if not confirmed:
+        return tree
+    return os.path.dirname(common) if os.path.basename(common) == ".git" else common
+
+
+def _first_line(path: str) -> str:
+    """Return the first line of a small regular file; ``""`` for anything else, which is never waited for."""
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except (OSError, ValueError):
+        return ""
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return ""
+        line = os.read(handle, 4096).decode("utf-8", "replace").partition("\n")[0].strip()
+        return "" if "\0" in line else line
+    except OSError:
+        return ""
+    finally:
+        os.close(handle)

@@ -5,11 +5,11 @@ prompt only when its user invokes it. Arguments have defaults, since a missing o
 answered with a bare internal error in one protocol era.
 """
 
+from collections.abc import Callable
 from typing import Annotated
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import UserMessage
-from mcp.server.mcpserver.exceptions import MCPServerError
 from pydantic import Field
 
 from keepthread.server.memory import Memory
@@ -91,8 +91,9 @@ def add_prompts(server: MCPServer, memory: Memory, run: Run) -> None:
         ]
 
 
-async def _word(run: Run, work: "object") -> str:
+async def _word(run: Run, work: Callable[[], str]) -> str:
+    """Return what was done, or the refusal: an answer either way, which the user sees."""
     try:
-        return str(await run(work))  # type: ignore[arg-type]
+        return str(await run(work))
     except (Refused, StoreError) as error:
-        raise MCPServerError(str(error)) from error
+        return f"Not stored: {error}"

@@ -7,7 +7,9 @@ null, no references. ``null`` and JSON text sent in place of a list are taken as
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
+
+NUMBER_MAX = 1_000_000_000
 
 
 def _text(value: Any) -> Any:
@@ -31,13 +33,19 @@ def _number(value: Any) -> Any:
     return 0 if value in (None, "", "null") else value
 
 
+def _bounded(value: int) -> int:
+    if value > NUMBER_MAX:
+        raise ValueError(f"at most {NUMBER_MAX} is taken")
+    return value
+
+
 def _flag(value: Any) -> Any:
     return False if value in (None, "", "null") else value
 
 
 Text = Annotated[str, BeforeValidator(_text)]
 Texts = Annotated[list[str], BeforeValidator(_list)]
-Number = Annotated[int, Field(ge=0), BeforeValidator(_number)]
+Number = Annotated[int, Field(ge=0), BeforeValidator(_number), AfterValidator(_bounded)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 Kind = Literal["observation", "inference", "instruction-from-user"]
 Stage = Annotated[Literal["plan", "execute", "review"], BeforeValidator(lambda v: v or "execute")]

@@ -13,6 +13,7 @@ from keepthread.stores.records import Citation, Entry, parse_id
 from keepthread.validators.confidence import USER, observation_confidence
 from keepthread.validators.evidence import Evidence
 from keepthread.validators.grounding import Grounding, ground
+from keepthread.validators.quoting import quote
 from keepthread.validators.verdict import Refusal, Write
 from keepthread.validators.view import View
 
@@ -240,7 +241,7 @@ class _Similarity:
 
 
 def _unknown(given: str, view: View) -> Refusal:
-    tools = ", ".join(f"tool:{t}" for t in view.known_tools()[:5])
+    tools = ", ".join(f"tool:{quote(t)[1:-1]}" for t in view.known_tools()[:5])
     seen = (
         f" Captured here: {tools}."
         if tools

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 RANKS_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 RANKS_FILE = Path(__file__).with_name("data") / "o200k_base.tiktoken.gz"
+TOKENS_MAX = 1_000_000_000  # more is no budget, and beyond 2**53 floats no longer count
 TOKEN_BYTES_MAX = 128  # the longest entry of the rank file
 
 # The pattern of tiktoken_ext/openai_public.py, which has it inside a function that downloads.
@@ -119,7 +120,7 @@ class TokenCounter:
 
     def _limit(self, max_tokens: int) -> int:
         """Return the most tokens that count at most `max_tokens`."""
-        limit = max(0, int(max_tokens / self._safety) + 1)
+        limit = max(0, int(min(max_tokens, TOKENS_MAX) / self._safety) + 1)
         while limit > 0 and self._scaled(limit) > max_tokens:
             limit -= 1
         return limit

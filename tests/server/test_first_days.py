@@ -96,3 +96,33 @@ def test_loading_the_model_leaves_no_telemetry_behind(tmp_path: Path) -> None:
         check=True,
     )
     assert [p for p in tmp_path.rglob("*") if "onnxruntime" in p.name] == []
+
+
+@pytest.mark.parametrize("size", [2**64, 10**30])
+def test_a_size_beyond_all_measure_is_answered(world: World, size: int) -> None:
+    world.bash("ls", "a.py\n")
+    with world.connect() as session:
+        for tool, more in (("read_record", {"id": "call-1"}), ("get_context", {})):
+            refused = session.refused(tool, "bad_arguments", max_tokens=size, **more)
+            assert "max_tokens" in refused.text
+        session.done("read_record", id="call-1")
+
+
+def test_a_tool_name_stays_within_its_frame_in_a_refusal(world: World) -> None:
+    world.hook(
+        "PostToolUse",
+        tool_name="mcp__x__\x1b[31mred",
+        tool_input={},
+        tool_response="y",
+        tool_use_id="t9",
+    )
+    with world.connect() as session:
+        refused = session.refused(
+            "record_fact", "unknown_source", text="x is y", kind="observation", source="nothing"
+        )
+    assert "\x1b" not in refused.text
+
+
+def test_a_prompt_that_is_refused_says_so_to_the_user(world: World) -> None:
+    with world.connect() as session:
+        assert "refused[hidden_text]" in session.prompt("remember", {"instruction": "\u202eevil"})
