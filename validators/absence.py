@@ -10,10 +10,11 @@ from keepthread.validators.values import Claim
 from keepthread.validators.vocabulary import is_generic, stem, synonyms
 
 _EMPTY: Final = re.compile(
-    r"(?i)^\W*(?:no (?:matches|results|files|match|occurrences|output|such)\b.*"
-    r"|(?:found )?0 \w+.*|\(?(?:no|empty) (?:output|result)s?\)?|none|null|nothing found.*"
-    r"|exit code:? ?1|your command ran successfully and did not produce any output)?\W*$"
+    r"(?i)(?:no (?:matches|results|files|match|occurrences|output|such)\b.*"
+    r"|(?:found )?0 \w+.*|(?:no|empty) (?:output|result)s?|none|null|nothing found.*"
+    r"|exit code:? ?1|your command ran successfully and did not produce any output)"
 )
+_WORD: Final = re.compile(r"\w")
 _NONE: Final = re.compile(r"(?i)\b(?:no|not|none|nothing|never|0)\b")
 _NOT_FOUND: Final = re.compile(r"[^\n]{0,120}\b(?:not found|no such|no \w+ in \()")
 _LETTERS: Final = re.compile(r"[a-z]{2,}")
@@ -30,6 +31,14 @@ def is_denial(low: str, at: int) -> bool:
     stop = low.find("\n", at)
     line = low[low.rfind("\n", 0, at) + 1 : stop if stop >= 0 else len(low)]
     return _DENIAL.search(line[:1000]) is not None
+
+
+def _is_empty(text: str) -> bool:
+    """Whether an output is blank, or one phrase that says that nothing was found."""
+    first, last = _WORD.search(text), _WORD.search(text[::-1])
+    if not first or not last:
+        return True
+    return _EMPTY.fullmatch(text, first.start(), len(text) - last.start()) is not None
 
 
 def judge_absence(claim: Claim, sources: Sequence[Source]) -> Outcome:
@@ -49,7 +58,7 @@ def judge_absence(claim: Claim, sources: Sequence[Source]) -> Outcome:
                 return agreed
             continue
         asked = [word for word in specific if _stands(word, source, in_args=True)]
-        empty = bool(_EMPTY.match(source.text.strip()))
+        empty = _is_empty(source.text)
         if _LISTING.search(source.command) and not asked and not empty:
             if not any(_stands(word, source, in_args=False) for word in specific):
                 return agreed

@@ -39,7 +39,8 @@ _LISTS: Final = re.compile(
     r"\b(?:wc|tree|du|ps|list|ls-files|branch|log|get|images|status|remote|tag|top|jobs)\b"
 )
 _HEAD_OR_TOTAL: Final = re.compile(r"^[A-Z][A-Z /]+$|^\s*NAME\b|\btotal\b|^[\s|+-]+$")
-_NO_ITEM: Final = re.compile(r"total \d+\s*$|\S*[rwx-]{9}.* \.\.?/?\s*$|\.\.?/?\s*$")
+_NO_ITEM: Final = re.compile(r"total \d+\s*$|\S{0,16}[rwx-]{9}.* \.\.?/?\s*$|\.\.?/?\s*$")
+_NO_ITEM_CHARS_MAX: Final = 400
 
 
 class Count(NamedTuple):
@@ -96,7 +97,7 @@ def _lines_of_kind(pattern: re.Pattern[str], marks: Sequence[str], text: str) ->
     return [
         line
         for line in text.splitlines()
-        if any(mark in line for mark in marks) and pattern.search(line) and not _NO_ITEM.match(line)
+        if any(mark in line for mark in marks) and pattern.search(line) and not _is_no_item(line)
     ]
 
 
@@ -119,4 +120,9 @@ def _blocks(text: str, words: Sequence[str]) -> Iterable[int]:
 
 
 def _listed(text: str) -> list[str]:
-    return [line for line in text.splitlines() if line.strip() and not _NO_ITEM.match(line)]
+    return [line for line in text.splitlines() if line.strip() and not _is_no_item(line)]
+
+
+def _is_no_item(line: str) -> bool:
+    """Whether a line of a listing counts nothing: its total, or the folder itself."""
+    return len(line) <= _NO_ITEM_CHARS_MAX and _NO_ITEM.match(line) is not None

@@ -7,6 +7,7 @@ so that nothing can be found in it.
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from keepthread.validators.evidence import Evidence
@@ -22,15 +23,13 @@ _WRITER: Final = re.compile(
 _NAMES_FILE: Final = re.compile(r"(?i)path|file_?name|^file$|uri")
 _SEARCHER: Final = re.compile(r"(?i)^(?:grep|glob|search\w*|find\w*|list\w*|codebase_search)$")
 _SEARCH_COMMAND: Final = re.compile(
-    r"(?:^|[;&|(\n]|\bxargs |\bexec |\bgit )\s*"
+    r"(?:^|[;&|(\n]|\bxargs |\bexec |\bgit )[^\S\n]*"
     r"(?:grep|egrep|fgrep|rg|ag|ack|find|fd|ls|pgrep|locate|which)\b"
 )
 _SEGMENT: Final = re.compile(r"&&|\|\||[;|\n]")
 _ECHO: Final = re.compile(r"^\s*(?:\w+=\S*\s+)*(?:echo|printf|print|Write-Output|Write-Host)\b")
-_SCRIPT: Final = re.compile(
-    r"\b(?:python[\d.]*|node|perl|ruby|php|bash|sh|deno|bun)\b[^\n]*?(?:\s-[a-z]*[ce]\b|\s--eval\b|<<)"
-)
-_HEREDOC: Final = re.compile(r"\bcat\b[^\n|]*<<|\btee\b[^\n]*<<")
+_INTERPRETER: Final = re.compile(r"\b(?:python[\d.]*|node|perl|ruby|php|bash|sh|deno|bun)\b")
+_INLINE: Final = re.compile(r"\s-[a-z]*[cepr]\b|\s--(?:eval|print|run)\b")
 _TOKEN: Final = re.compile(r"[^\W_]+")
 _QUESTION: Final = re.compile(
     r"(?im)(?:^|(?<=[.!?]\s))(?!(?:can|could|would|will)\s+you\b)(?:[^\w\n]{0,4})"
@@ -85,22 +84,22 @@ class Source:
         """Offsets where lower-case ``needle`` stands as a whole token; an empty one stands nowhere."""
         low = self.args_low if in_args else self.low
         hits: list[int] = []
-        at = low.find(needle) if needle else -1
-        while at >= 0 and len(hits) < _HITS_MAX:
+        for at in _places(low, needle):
             if loose or _bounded(low, at, at + len(needle)):
                 hits.append(at)
-            at = low.find(needle, at + 1)
+                if len(hits) == _HITS_MAX:
+                    break
         return hits
 
     def find_within(self, needle: str) -> list[int]:
         """Output offsets where ``needle`` is part of a compound: ``cp39`` in ``x-cp39_y``."""
         hits: list[int] = []
-        at = self.low.find(needle)
-        while at >= 0 and len(hits) < _HITS_MAX:
+        for at in _places(self.low, needle):
             around = self.low[at - 1 : at] + self.low[at + len(needle) : at + len(needle) + 1]
             if not any(c.isalnum() for c in around):
                 hits.append(at)
-            at = self.low.find(needle, at + 1)
+                if len(hits) == _HITS_MAX:
+                    break
         return hits
 
     def find_word(self, stemmed: str, *, in_args: bool = False) -> int:
@@ -117,6 +116,15 @@ class Source:
             places.append(at)
             at = find_stem(self.low, self.text, stemmed, at + 150)
         return places
+
+
+def _places(low: str, needle: str) -> Iterator[int]:
+    """Offsets of ``needle``, as many as fit side by side: overlapping ones cost their square."""
+    at = low.find(needle) if needle else -1
+    tries = SCAN_CHARS_MAX // max(1, len(needle))
+    while at >= 0 and tries:
+        yield at
+        at, tries = low.find(needle, at + 1), tries - 1
 
 
 def _is_listing(text: str) -> bool:
@@ -214,12 +222,19 @@ def _echoed_parts(command: str) -> tuple[frozenset[str], str]:
     """Tokens that echo-like commands print, and script text whose literals are printed."""
     said: set[str] = set()
     literal = ""
-    if _SCRIPT.search(command) or _HEREDOC.search(command):
+    if "<<" in command or _runs_inline_script(command):
         literal = " " + " ".join(_TOKEN.findall(command.replace("\\n", "\n").lower())) + " "
     for segment in _SEGMENT.split(command):
         if _ECHO.match(segment):
             said.update(_TOKEN.findall(segment.replace("\\n", " ").replace("\\t", " ").lower()))
     return frozenset(said), literal
+
+
+def _runs_inline_script(command: str) -> bool:
+    return any(
+        (called := _INTERPRETER.search(line)) and _INLINE.search(line, called.end())
+        for line in command.splitlines()
+    )
 
 
 def _repeats(line: str, said: frozenset[str], literal: str) -> bool:

@@ -15,7 +15,7 @@ from keepthread.validators.view import View
 from keepthread.validators.words import content_stems
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|^(?:>.*(?:\n|\Z)){2,}", re.S | re.M)
-_LONG_QUOTE = re.compile(r"[\"“][^\"”]{200,}[\"”]")
+_LONG_QUOTE = re.compile(r"[\"“][^\"“”]{200,}[\"”]")
 _SENTENCE = re.compile(r"[^\n.!?;]+(?:[.!?;](?=\S)[^\n.!?;]*)*[.!?;]*")
 _COVER_MIN = 0.5
 _COSINE_MIN = 0.55
