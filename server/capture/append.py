@@ -9,7 +9,9 @@ import os
 import stat
 from typing import Any, NamedTuple
 
-from keepthread.server.capture.events import Call
+import apsw
+
+from keepthread.server.capture.events import SHELL_TOOLS, Call
 from keepthread.server.capture.files import FileRefused, read_all, read_file, relative_path
 from keepthread.stores.archive import (
     ARGS_CHARS_MAX,
@@ -49,6 +51,7 @@ def append_call(
 ) -> Stamp:
     """Archive one tool call as a channel saw it. ``tree`` is the work tree, ``""`` for none."""
     output, whole_hash, truncated = call.output, "", call.truncated
+    own = call.own or _shows_database(tx.connection, call)
     if call.rest_in:
         rest = _rest_of(call.rest_in)
         if rest:
@@ -56,7 +59,7 @@ def append_call(
             output, truncated = rest.decode("utf-8", "replace"), False
     path = relative_path(tree, call.path) if tree and call.path else call.path
     sha256 = signature = ""
-    if path and tree and not call.own:
+    if path and tree and not own:
         try:
             seen = read_file(tree, path, HASHED_BYTES_MAX)
             sha256, signature = seen.sha256, seen.signature
@@ -87,7 +90,7 @@ def append_call(
         is_error=call.is_error,
         truncated=truncated or args.cut or kept.cut,
         model_written=call.model_written or written_by_agent,
-        own=call.own,
+        own=own,
         outer_ref=outer_ref,
         seen_at=seen_at or stamp(tx.now),
         path=path,
@@ -100,6 +103,12 @@ def append_call(
     if tx.seq != before and sha256 and not call.is_error and not wrote:
         _verify_facts(tx, author, made, path, kept.text)
     return made
+
+
+def _shows_database(connection: apsw.Connection, call: Call) -> bool:
+    """True when a call reads our own database with a tool of the client."""
+    writes_only = bool(call.wrote) and call.tool not in SHELL_TOOLS
+    return not writes_only and connection.filename in call.args
 
 
 def _verify_facts(tx: Transaction, author: Author, made: Stamp, path: str, text: str) -> None:

@@ -24,19 +24,41 @@ _PIECE = re.compile(
     r"""|'[^']*'|"[^"]*\""""
 )
 _TOKEN = re.compile(r"""'([^']*)'|"([^"]*)"|([^\s'";&|()<>]+)|([;&|\n()])""")
+_QUOTES = re.compile(r"""['"\\]""")
 _HERE = re.compile(r"""<<-?\s*['"]?(\w+)""")
 
 
-_OURS = re.compile(
-    r"""(?:^|[;&|({`\n])\s{0,20}(?:\w+=\S*\s+){0,5}"""
-    r"""(?:env\s+(?:\w+=\S*\s+){0,5})?(?:uvx\s+|python\S*\s+-m\s+)?"""
-    r"""(?:[\w./~-]{0,200}/)?keepthread(?=\s|$)"""
-)
+_NAMING = frozenset("cd pushd ls grep rg cat head tail wc mkdir git gh pip pip3".split())
+"""Commands to which our name is a folder, a text or a package, and which run nothing by it."""
+
+_STARTS = re.compile(r"[;&|()`{}\n!<>]")
+_BETWEEN = re.compile(r"[\s,=\[\]]+")
+_ASSIGNED = re.compile(r"\A\s{0,20}(?:env\s+)?(?:\w+=[^\s;&|]*\s+)*")
+_OUR_MODULE = re.compile(r"(?:-m|\bimport|\bfrom)\s{0,20}keepthread(?![\w/-])")
+_OUR_DATABASE = re.compile(r"\$\{?KEEPTHREAD_DB\b")
+_FILED = re.compile(r"\s*(?:cat|tee)\b[^|]*$")
 
 
 def runs_keepthread(command: str) -> bool:
-    """True when a shell command runs our own command line, however it is reached."""
-    return "keepthread" in command and bool(_OURS.search(command))
+    """True when a shell command may run our own command line, or shows our database.
+
+    Our name as a word of a command or of a text handed to one counts, however it is reached: an
+    ordinary call taken for ours can only not be cited.
+    """
+    if _OUR_DATABASE.search(command):
+        return True
+    if "keepthread" not in _QUOTES.sub("", command):
+        return False
+    command = _QUOTES.sub("", _without_here_documents(command, _FILED))
+    if "memory.db" in command or _OUR_MODULE.search(command):
+        return True
+    return any(_may_run_ours(part) for part in _STARTS.split(command) if "keepthread" in part)
+
+
+def _may_run_ours(command: str) -> bool:
+    words = [w for w in _BETWEEN.split(command) if w]
+    first = _BETWEEN.split(_ASSIGNED.sub("", command).strip(), maxsplit=1)[0]
+    return first not in _NAMING and any(posixpath.basename(w) == "keepthread" for w in words)
 
 
 def file_read_by(command: str) -> str:
@@ -95,7 +117,8 @@ def _simple_commands(command: str) -> list[list[str]]:
     return [words for words in commands if words]
 
 
-def _without_here_documents(command: str) -> str:
+def _without_here_documents(command: str, fed_to: re.Pattern[str] | None = None) -> str:
+    """Leave out here documents: all, or those of commands that match ``fed_to``."""
     lines: list[str] = []
     until = ""
     for line in command.split("\n"):
@@ -104,5 +127,5 @@ def _without_here_documents(command: str) -> str:
             continue
         lines.append(line)
         here = _HERE.search(line)
-        until = here[1] if here else ""
+        until = here[1] if here and (fed_to is None or fed_to.match(line)) else ""
     return "\n".join(lines)
