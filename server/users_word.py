@@ -26,7 +26,7 @@ def remember(memory: Memory, instruction: str, *, via: str, everywhere: bool = F
         text=instruction,
         kind="instruction-from-user",
         source=message,
-        scope=["user:*"] if everywhere else [],
+        everywhere=everywhere,
     )
     return f"{outcome.action}: {outcome.id}"
 

@@ -3,7 +3,6 @@
 import re
 
 from keepthread.stores.clock import seconds, stamp
-from keepthread.stores.records import Tags
 from keepthread.validators.verdict import Refusal, Write
 from keepthread.validators.view import View
 
@@ -57,7 +56,10 @@ def check_empty(write: Write, view: View) -> Refusal | None:
 
 
 def parse_scope(write: Write, view: View) -> Refusal | Write | None:
-    """``bad_scope``: scope is a list of ``name:value`` tags. Fills in ``scope`` and ``user_scope``."""
+    """``bad_scope``: scope is a list of ``name:value`` tags. Fills in ``scope``.
+
+    ``user:*`` is never taken as a tag: only the user's own channel sets ``user_scope``.
+    """
     if not write.scope_given:
         return None
     if len(write.scope_given) > LIST_MAX:
@@ -77,14 +79,12 @@ def parse_scope(write: Write, view: View) -> Refusal | Write | None:
             )
         tags.append((match[1], match[2]))
     if ("user", "*") in tags:
-        # The user's own channel gives this scope: a user-wide record must be the user's instruction.
-        if write.kind != "instruction":
-            return Refusal(
-                "bad_scope",
-                "only the user's own instructions apply in every workspace.",
-                "Leave `user:*` out; the record then holds in this workspace.",
-            )
-        return write._replace(scope=_without_user(tags), user_scope=True)
+        return Refusal(
+            "bad_scope",
+            "only the user says what applies in every workspace.",
+            "Leave `user:*` out; the record then holds in this workspace. "
+            "The user widens it with: keepthread remember --everywhere",
+        )
     return write._replace(scope=tuple(sorted(set(tags))))
 
 
@@ -114,7 +114,3 @@ def check_times(write: Write, view: View) -> Refusal | Write | None:
             return Refusal("bad_time", "expires_when is in the past.", "Record what holds now.")
         write = write._replace(expires_at=stamp(at))
     return write
-
-
-def _without_user(tags: list[tuple[str, str]]) -> Tags:
-    return tuple(sorted({t for t in tags if t != ("user", "*")}))

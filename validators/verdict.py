@@ -51,9 +51,9 @@ class Write(NamedTuple):
     observed_at: str = ""
     expires_when: str = ""
     supersedes_given: str = ""
+    user_scope: bool = False  # for every workspace: set by the user's own channel only
 
     scope: Tags = ()
-    user_scope: bool = False  # user:*: for every workspace
     cited: tuple[Entry, ...] = ()
     citations: tuple[Citation, ...] = ()
     passage: str = ""

@@ -3,8 +3,8 @@
 A belief becomes what the product has for it. The user says its content (the prompt hook), then:
 
 - an open question is opened, and answered where it is resolved;
-- what is pinned is the user's own instruction; with it what it replaced, and user-wide where the
-  belief is ``user:universal``;
+- what is pinned is the user's own instruction; with it what it replaced (there is one
+  workspace, so ``user:universal`` needs no wider scope);
 - anything else is an observation that cites the user's message.
 
 Scope is the belief's own, subject its name and aliases, supersession the ``supersedes`` argument.
@@ -121,8 +121,6 @@ async def _ask(product: Product, belief: Row) -> Answer:
 
 async def _record(product: Product, belief: Row, pinned: bool, replaced: list[str]) -> Answer:
     scope = [tag for tag in belief["scope"] if tag != UNIVERSAL]
-    if pinned and UNIVERSAL in belief["scope"]:
-        scope.append("user:*")
     for extra in replaced[1:]:
         await product.call("retract_fact", fact=extra, reason="replaced")
     names = [belief["canonical_name"].replace("_", " "), *belief.get("aliases", [])]

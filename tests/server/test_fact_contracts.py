@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from keepthread.server.users_word import remember
+
 from .world import Answer, Clock, Session, World, stored
 
 WISH = "Keep to Postgres 16. Always build with `make build-ci`. The platform team owns billing."
@@ -271,21 +273,17 @@ def test_scope_comes_before_similarity(world: World, session: Session) -> None:
 def test_what_the_user_says_for_everywhere_is_served_in_every_workspace(
     world: World, tmp_path: Path
 ) -> None:
-    with world.connect() as session:
-        wish = session.done(
-            "record_fact",
-            text="Keep to Postgres 16",
-            kind="instruction-from-user",
-            source="user",
-            scope=["user:*"],
-        )
+    memory = world.memory()
+    with world.connect(memory=memory) as session:
+        wish = remember(memory, "Keep to Postgres 16", via="terminal", everywhere=True)
         local = session.observe("CI runs `make build-ci`")
+    memory.close()
     other = World(tmp_path, workspace="other", session="s2")
     with other.connect() as session:
         window = session.window()
         assert "Keep to Postgres 16" in window.split("== PLAN")[0]
         assert "make build-ci" not in window
-        session.done("read_record", id=wish.id)
+        session.done("read_record", id=wish.split()[-1])
         session.refused("read_record", "unknown_record", id=local.id)
         session.refused("read_record", "unknown_record", id="call-1")
         assert "make build-ci" not in session.done("search_archive", query="make build-ci").text
@@ -297,6 +295,20 @@ def test_what_the_user_says_for_everywhere_is_served_in_every_workspace(
                 kind="observation",
                 source=source,
             )
+
+
+def test_the_model_cannot_widen_the_users_words_to_every_workspace(
+    world: World, tmp_path: Path
+) -> None:
+    world.say("Use tabs in this repo always")
+    with world.connect() as session:
+        fact = {"text": "Use tabs in this repo always", "kind": "instruction-from-user"}
+        for source in ("user", "user:reported"):
+            for tag in ("user:*", " user:* "):
+                session.refused("record_fact", "bad_scope", **fact, source=source, scope=[tag])
+        session.done("record_fact", **fact, source="user")
+    with World(tmp_path, workspace="other", session="s2").connect() as session:
+        assert "Use tabs" not in session.window()
 
 
 def test_a_repeated_call_makes_one_record(world: World) -> None:

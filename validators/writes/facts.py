@@ -37,8 +37,11 @@ def record_fact(
     observed_at: str = "",
     expires_when: str = "",
     supersedes: str = "",
+    everywhere: bool = False,
 ) -> Outcome:
     """Record one conclusion. Raises Refused.
+
+    ``everywhere``: for every workspace of the user; no tool of the model has this argument.
 
     Answers ``added``, ``superseded`` (it replaced facts), or ``merged`` (it was known; a new
     source is attached to the known fact).
@@ -54,10 +57,12 @@ def record_fact(
         observed_at=observed_at.strip(),
         expires_when=expires_when.strip(),
         supersedes_given=supersedes,
+        user_scope=everywhere,
     )
     arguments = {
         "text": text, "kind": kind, "source": source, "scope": list(scope), "subject": subject,
         "supports": list(supports), "expires_when": expires_when, "supersedes": supersedes,
+        "everywhere": everywhere,
     }  # fmt: skip
     outcome = gate.admit(caller, write, _commit, arguments=arguments)
     return outcome if outcome.fields else _with_evidence(outcome, gate.view(caller))
