@@ -219,17 +219,6 @@ def recent_by_path(
     return [_entry_from_row(connection, row) for row in rows]
 
 
-def has_user_messages(connection: apsw.Connection, workspace: int, window: int | None) -> bool:
-    """True when a user's message was captured in this window: then reporting is refused."""
-    row = fetch_one(
-        connection,
-        "SELECT 1 FROM entry e JOIN journal j USING(seq) WHERE e.workspace = ? AND e.role = 'user' "
-        "AND e.channel = 'user' AND j.window = ? LIMIT 1",
-        (workspace, window),
-    )
-    return row is not None
-
-
 def calls_since(
     connection: apsw.Connection, workspace: int, window: int, kinds: tuple[str, ...]
 ) -> int:

@@ -52,11 +52,6 @@ def open_questions(connection: apsw.Connection, workspace: int) -> list[Question
     return _load(connection, [r[0] for r in rows])
 
 
-def load_questions(connection: apsw.Connection, seqs: list[int]) -> list[Question]:
-    """Return questions by the seq of their opening, in order."""
-    return _load(connection, seqs)
-
-
 def _load(connection: apsw.Connection, seqs: list[int]) -> list[Question]:
     wanted = json.dumps(seqs)
     rows = fetch_all(

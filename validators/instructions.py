@@ -30,7 +30,6 @@ FIRM_SCORE = 0.97
 MILD_SCORE = 0.9
 THRESHOLD = 0.5
 SPLIT_PARTS_MAX = 6
-SEGMENTS_MAX = 40
 
 _SENTENCE_EDGE = re.compile(r"[.!?][\"')\]]*\s|\n|[。！？]")
 _QUOTED = re.compile(r"\"[^\"\n]{1,160}\"|(?<!\w)'[^'\n]{1,160}'(?!\w)")

@@ -3,7 +3,6 @@
 The same database, files, clock and arguments give the same bytes. No model is loaded here.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -136,11 +135,6 @@ def pinned_size(task_id: str, goal: str, constraints: Sequence[str], count: Coun
     items = goal_items(task_id, goal, constraints, 0)
     head_line = header("PINNED", "000000", NOTES["pinned"])
     return pack("pinned", head_line, items, MORE["pinned"], 1 << 30, count).size + 16
-
-
-def explain_window(window: Window) -> str:
-    """Return the tokens of each section as one JSON line, for people who tune budgets."""
-    return json.dumps({s.name: s.size for s in window.sections} | {"total": window.tokens})
 
 
 def capture_lines(moment: Moment) -> list[str]:

@@ -8,11 +8,10 @@ from keepthread.stores.journal import Transaction
 from keepthread.stores.query import fetch_all
 from keepthread.stores.records import Author, Entry
 from keepthread.stores.workspaces import USER_SCOPE
-from keepthread.validators.citations import as_evidence, resolve_citation
+from keepthread.validators.citations import resolve_citation
 from keepthread.validators.confidence import origin_of
 from keepthread.validators.gate import Gate
 from keepthread.validators.gate_view import Caller, GateView
-from keepthread.validators.grounding import ground
 from keepthread.validators.verdict import Outcome, Refusal, Write
 
 KINDS = {
@@ -217,8 +216,3 @@ def _superseded_by(tx: Transaction, fact: int) -> list[int]:
 
 def _full_citation(entry: Entry) -> str:
     return f"user:{entry.id}" if entry.role == "user" else f"tool:{entry.tool}#{entry.id}"
-
-
-def grounds(text: str, entry: Entry) -> bool:
-    """True when one entry contains ``text``; for answers that name a source."""
-    return ground(text, [as_evidence(entry)]).grounded
