@@ -12,7 +12,7 @@ from keepthread.validators.writes.tasks import start_task as begin
 
 def start_task(memory: Memory, goal: str, constraints: tuple[str, ...], *, via: str) -> str:
     """Begin a task in the user's words; return what was done. Raises Refused."""
-    caller, message = say(memory, "\n".join((goal, *constraints)), via=via)
+    caller, message = say(memory, "\n\n".join((goal, *constraints)), via=via)
     outcome = begin(memory.gate, caller, goal=goal, constraints=constraints, source=message)
     return f"{outcome.action}: {outcome.id}"
 

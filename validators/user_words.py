@@ -10,13 +10,20 @@ from collections.abc import Sequence
 from keepthread.stores.records import Citation, Entry
 from keepthread.validators.citations import REPORTED, resolve_citation
 from keepthread.validators.confidence import USER
+from keepthread.validators.pasted import mask_pasted
 from keepthread.validators.verdict import Refusal, Write
 from keepthread.validators.view import View
 from keepthread.validators.words import content_stems
 
-_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|^(?:>.*(?:\n|\Z)){2,}", re.S | re.M)
-_LONG_QUOTE = re.compile(r"[\"“][^\"“”]{200,}[\"”]")
 _SENTENCE = re.compile(r"[^\n.!?;]+(?:[.!?;](?=\S)[^\n.!?;]*)*[.!?;]*")
+_LETTERED_ITEM = re.compile(r"[a-z][.)]\s")
+_LAST_WORD = re.compile(r"[\w'’]{1,20}\Z")
+_GOES_ON = frozenset(
+    "a an the to of and or but nor if than that in on at by for from with without as not no never ever "
+    "don't doesn't isn't aren't won't can't cannot must should shall would could will may might is are was "
+    "were be been always when while because unless until und oder nicht nie zu der die das ein eine".split()
+)
+"""Words after which a sentence goes on in the next line, even where that begins with a capital."""
 _COVER_MIN = 0.5
 _COSINE_MIN = 0.55
 _QUOTED_MAX = 300
@@ -89,13 +96,11 @@ def find_users_passage(text: str, source: str, view: View) -> tuple[Entry, int, 
 
 
 def own_passages(message: str) -> list[tuple[int, int]]:
-    """Return the spans of a message that are the user's own sentences: no fences, no long quotes.
+    """Return the spans of a message that are the user's own sentences, without what was pasted.
 
     Neighbouring sentences are joined in pairs as well, since a wish may take two.
     """
-    blanked = message
-    for pattern in (_FENCE, _LONG_QUOTE):
-        blanked = pattern.sub(lambda m: re.sub(r"[^\n]", "\0", m[0]), blanked)
+    blanked = _unwrapped(mask_pasted(message))
     spans: list[tuple[int, int]] = []
     for match in _SENTENCE.finditer(blanked):
         raw = match[0]
@@ -109,6 +114,24 @@ def own_passages(message: str) -> list[tuple[int, int]]:
         if "\0" not in blanked[a[0] : b[1]]
     ]
     return spans + pairs
+
+
+def _unwrapped(message: str) -> str:
+    """Return the message with a blank for each line end inside a sentence.
+
+    Half a sentence may say the opposite of the whole: "it would be a mistake to / always push".
+    """
+    before, *rest = message.split("\n")
+    parts = [before]
+    for line in rest:
+        end, start = before.rstrip(), line.lstrip()
+        last = _LAST_WORD.search(end)
+        goes_on = end.endswith(",") or (last is not None and last[0].lower() in _GOES_ON)
+        begins = start[:1].islower() and not _LETTERED_ITEM.match(start)
+        joined = end[-1:] not in ("", *".!?;…\0") and (begins or (goes_on and start[:1].isalpha()))
+        parts += [" " if joined else "\n", line]
+        before = line
+    return "".join(parts)
 
 
 def _agreement(text: str, passage: str, view: View) -> float:
