@@ -9,7 +9,7 @@ from keepthread.server.context.staleness import find_stale
 from keepthread.server.handoff.steps import call_text
 from keepthread.server.memory import Memory
 from keepthread.stores import decisions, facts, ledger
-from keepthread.stores.archive import entries, get_entry
+from keepthread.stores.archive import entries, get_entry, show_agents_files
 from keepthread.stores.errors import UnknownRecord
 from keepthread.stores.facts import Standing
 from keepthread.stores.journal import verify_record
@@ -21,6 +21,7 @@ from keepthread.stores.tasks import find_task
 from keepthread.validators.confidence import served_confidence
 
 _PASSAGE_SHOWN = 400
+_BY_AGENT = ", file written by the agent"
 
 
 def read_record(memory: Memory, given: str, offset: int, max_tokens: int) -> str:
@@ -71,7 +72,10 @@ def entry_page(memory: Memory, entry: Entry, offset: int, max_tokens: int) -> st
     if entry.agent:
         lines.append(f"agent {quote(entry.agent, 100)}")
     if entry.path:
-        lines.append(f"file {quote(entry.path)} sha256 {entry.file_sha256 or '(not read)'}")
+        by_agent = show_agents_files(memory.reader, entry.workspace, [entry])
+        lines.append(
+            f"file {quote(entry.path)} sha256 {entry.file_sha256 or '(not read)'}{_BY_AGENT if by_agent else ''}"
+        )
     marks = [
         name
         for name, on in (
@@ -143,6 +147,7 @@ def fact_page(memory: Memory, record: RecordId) -> str | None:
 
 def _evidence_lines(memory: Memory, fact: Fact) -> list[str]:
     found = entries(memory.reader, [c.entry for c in fact.citations])
+    by_agent = show_agents_files(memory.reader, fact.workspace, found.values())
     lines = []
     for citation in fact.citations:
         entry = found.get(citation.entry)
@@ -154,7 +159,9 @@ def _evidence_lines(memory: Memory, fact: Fact) -> list[str]:
             f"{quote(entry.tool or entry.role, 60)}): {quote(passage)}"
         )
         if entry.path and entry.file_sha256:
-            lines.append(f"file {quote(entry.path)}, sha256 then {entry.file_sha256}")
+            lines.append(
+                f"file {quote(entry.path)}, sha256 then {entry.file_sha256}{_BY_AGENT if entry.seq in by_agent else ''}"
+            )
     return lines
 
 
@@ -209,7 +216,10 @@ def _decision_page(memory: Memory, record: RecordId) -> str | None:
     found = decisions.load_decisions(memory.reader, [seq])[seq]
     stale = find_stale(memory.reader, author.workspace, memory.watch(memory.place.tree))
     weak = seq in facts.weakened(memory.reader, author.workspace, list(stale))
-    lines = [decision_line(found, weak).removeprefix("- ").rstrip(), "active" if found.active else "superseded"]
+    lines = [
+        decision_line(found, weak).removeprefix("- ").rstrip(),
+        "active" if found.active else "superseded",
+    ]
     if found.supersedes:
         lines.append(f"superseded {', '.join(_names(memory, [found.supersedes]))}")
     if found.supports:

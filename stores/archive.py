@@ -9,6 +9,7 @@ Keepthread's own calls (``own``) have no words and are never evidence.
 import hashlib
 import json
 import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import apsw
@@ -262,10 +263,25 @@ def last_writer(connection: apsw.Connection, workspace: int, path: str, before: 
     row = fetch_one(
         connection,
         "SELECT e.seq FROM tag t JOIN entry e USING(seq) WHERE t.name = 'wrote' AND t.value = ? "
-        "AND e.workspace = ? AND e.seq < ? AND e.is_error = 0 ORDER BY e.seq DESC LIMIT 1",
+        "AND e.workspace = ? AND e.seq < ? ORDER BY e.seq DESC LIMIT 1",
         (path, workspace, before),
     )
     return row[0] if row else None
+
+
+def show_agents_files(
+    connection: apsw.Connection, workspace: int, shown: Iterable[Entry]
+) -> set[int]:
+    """Return which entries (seqs) show a file that the agent had written by then."""
+    paths = {entry.seq: entry.path for entry in shown if entry.path}
+    rows = fetch_all(
+        connection,
+        "SELECT t.value, min(e.seq) FROM tag t JOIN entry e USING(seq) WHERE t.name = 'wrote' "
+        "AND t.value IN (SELECT value FROM json_each(?)) AND e.workspace = ? GROUP BY t.value",
+        (json.dumps(sorted(set(paths.values()))), workspace),
+    )
+    first = {str(path): int(seq) for path, seq in rows}
+    return {seq for seq, path in paths.items() if path in first and first[path] <= seq}
 
 
 def files_written(

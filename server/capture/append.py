@@ -27,7 +27,9 @@ from keepthread.stores.records import Author, Stamp
 from keepthread.validators.secrets import redact
 
 HASHED_BYTES_MAX = 4 << 20
-PROSE = (".md", ".markdown", ".rst", ".txt", ".adoc", ".org", ".log", "")
+PROSE = frozenset(
+    ".md .mdx .markdown .rst .txt .text .adoc .org .log .notes .html .csv .tex".split() + [""]
+)
 """Endings of notes and other prose. Code and configuration say what the file says, whoever wrote it."""
 
 SECRET_CHARS_MAX = 8_192
@@ -69,9 +71,12 @@ def append_call(
                 if relative_path(tree, path) and not os.path.isdir(os.path.join(tree, path))
                 else ""
             )
-    wrote = tuple(w for w in (relative_path(tree, w) if tree else w for w in call.wrote) if w)
-    written_by_agent = is_prose(path) and (
-        path in wrote or last_writer(tx.connection, author.workspace, path, tx.seq + 1) is not None
+    wrote = tuple(w for w in (_place(tree, w) for w in call.wrote) if w)
+    shown = {path, *(_place(tree, p) for p in (call.path, *call.shows))}
+    written_by_agent = any(
+        p in wrote or last_writer(tx.connection, author.workspace, p, tx.seq + 1) is not None
+        for p in shown
+        if is_prose(p)
     )
     args = redact_kept(clean(call.args), ARGS_CHARS_MAX, key)
     kept = redact_kept(clean(output), OUTPUT_CHARS_MAX, key)
@@ -103,6 +108,14 @@ def append_call(
     if tx.seq != before and sha256 and not call.is_error and not wrote:
         _verify_facts(tx, author, made, path, kept.text)
     return made
+
+
+def _place(tree: str, path: str) -> str:
+    """Return ``path`` relative to ``tree`` where it lies inside, absolute elsewhere; ``""`` for a folder."""
+    whole = os.path.normpath(os.path.join(tree, os.path.expanduser(path)))
+    if not tree or not path or "\0" in path:
+        return path
+    return "" if os.path.isdir(whole) else relative_path(tree, whole) or whole
 
 
 def _shows_database(connection: apsw.Connection, call: Call) -> bool:

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from keepthread.server.capture.commands import (
+    expand,
     file_read_by,
+    files_shown_by,
     files_written_by,
     runs_keepthread,
     working_folder,
@@ -52,6 +54,7 @@ class Call(NamedTuple):
     own: bool = False
     path: str = ""
     wrote: tuple[str, ...] = ()
+    shows: tuple[str, ...] = ()  # files that may be in the output, where no single one is
     rest_in: str = ""  # a file of the client that holds the whole output
 
 
@@ -66,6 +69,11 @@ def is_own_call(tool: str, args: Mapping[str, Any]) -> bool:
     if "resource" in tool.lower():
         return _text(args.get("uri")).startswith(OUR_RESOURCES)
     return runs_keepthread(_text(args.get("command", args.get("cmd"))))
+
+
+def is_shell(tool: str) -> bool:
+    """True for a client's shell, whose command may have written files although it failed."""
+    return tool in SHELL_TOOLS or (not tool.startswith(MCP_PREFIX) and "shell" in tool.lower())
 
 
 def claude_code_call(payload: Mapping[str, Any]) -> Call:
@@ -93,7 +101,8 @@ def claude_code_call(payload: Mapping[str, Any]) -> Call:
         model_written=tool in MODEL_WRITTEN_TOOLS,
         own=is_own_call(tool, args),
         path=path,
-        wrote=() if failed else wrote,
+        wrote=wrote if is_shell(tool) or not failed else (),
+        shows=_shown_by(args, _text(payload.get("cwd"))) if is_shell(tool) else (),
         rest_in=rest_in,
     )
 
@@ -118,12 +127,23 @@ def paths_of_call(tool: str, args: Mapping[str, Any]) -> tuple[str, tuple[str, .
 
 def _files_of_command(command: str, cwd: str) -> tuple[str, tuple[str, ...]]:
     """Return (file shown, files written) of a shell command, from the folder it ran in."""
+    command = expand(command)
     folder = working_folder(command, cwd)
     if folder is None:
         return "", ()
     shown = file_read_by(command)
-    wrote = tuple(posixpath.join(folder, f) for f in files_written_by(command))
-    return posixpath.join(folder, shown) if shown else "", wrote
+    wrote = tuple(_join(folder, f) for f in files_written_by(command))
+    return _join(folder, shown) if shown else "", wrote
+
+
+def _shown_by(args: Mapping[str, Any], cwd: str) -> tuple[str, ...]:
+    command = expand(_text(args.get("command")))
+    folder = working_folder(command, cwd)
+    return () if folder is None else tuple(_join(folder, f) for f in files_shown_by(command))
+
+
+def _join(folder: str, path: str) -> str:
+    return path if path.startswith("~/") else posixpath.join(folder, path)
 
 
 def is_machine_text(text: str) -> bool:

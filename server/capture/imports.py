@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from keepthread.server.capture.append import append_call, append_message, clean_value
-from keepthread.server.capture.events import Call, is_own_call, paths_of_call
+from keepthread.server.capture.events import Call, is_own_call, is_shell, paths_of_call
 from keepthread.stores.clock import seconds, stamp
 from keepthread.stores.journal import Journal, Transaction
 from keepthread.stores.records import Author, Stamp
@@ -133,7 +133,7 @@ def _call(row: dict[str, Any], number: int) -> Call:
         is_error=bool(row.get("is_error")),
         own=is_own_call(tool, args),
         path=path,
-        wrote=() if row.get("is_error") else wrote,
+        wrote=wrote if is_shell(tool) or not row.get("is_error") else (),
     )
 
 

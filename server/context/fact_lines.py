@@ -13,7 +13,7 @@ from keepthread.server.context.packing import Item
 from keepthread.server.context.ranking import Score, rank_facts
 from keepthread.server.context.sections import scope_text
 from keepthread.server.context.staleness import last_seen
-from keepthread.stores.archive import entries
+from keepthread.stores.archive import entries, show_agents_files
 from keepthread.stores.clock import seconds, stamp
 from keepthread.stores.facts import Standing, load_facts, standing, weakened
 from keepthread.stores.journal import intact_records
@@ -37,6 +37,7 @@ class _Reading(NamedTuple):
     weak: set[int]
     standing: dict[int, Standing]
     cited: dict[int, Entry]
+    agents: set[int]
 
 
 def fact_items(
@@ -83,7 +84,8 @@ def _read(moment: Moment, most: int) -> tuple[_Reading, int]:
     facts = load_facts(connection, intact_records(connection, list(scores)))
     cited = entries(connection, list({c.entry for f in facts.values() for c in f.citations}))
     weak = weakened(connection, moment.workspace, list(moment.stale))
-    return _Reading(facts, scores, weak, standing(connection, scores), cited), total
+    agents = show_agents_files(connection, moment.workspace, cited.values())
+    return _Reading(facts, scores, weak, standing(connection, scores), cited, agents), total
 
 
 def _expired(moment: Moment, fact: Fact) -> bool:
@@ -131,6 +133,8 @@ def _line(moment: Moment, reading: _Reading, fact: Fact) -> str:
         fields.append(f"DISPUTED with {' '.join(f.id for f in others)}")
     if fact.model_written:
         fields.append("written by a model")
+    elif any(c.entry in reading.agents for c in fact.citations):
+        fields.append("file written by the agent")
     fields.extend(_life_fields(moment, fact, reading))
     explained = f" {{{reading.scores[fact.seq].parts()}}}" if moment.explain else ""
     return f"- {fact.id} [{' · '.join(fields)}{scope_text(fact.scope)}]{explained}: {quote(fact.text)}\n"

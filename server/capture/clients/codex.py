@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from keepthread.server.capture.clients.adapter import Adapter, Payload, made_ref
-from keepthread.server.capture.events import Call, claude_code_call
+from keepthread.server.capture.events import Call, claude_code_call, is_shell
 from keepthread.server.capture.transcript_check import transcript_tail
 
 _EXIT = re.compile(r"^(?:Process exited with code|Exit code:?|exit status:?) (\d+)", re.M | re.I)
@@ -44,7 +44,9 @@ def _call(payload: Payload) -> Call:
         call = call._replace(path=wrote[0] if len(wrote) == 1 else "", wrote=wrote)
     if call.tool == "Bash" and not failed:
         failed = _exit_code(payload.get("rollout"), payload.get("call_id")) != 0
-    return call._replace(is_error=True, wrote=()) if failed else call
+    if not failed:
+        return call
+    return call._replace(is_error=True, wrote=call.wrote if is_shell(call.tool) else ())
 
 
 def _exit_code(rollout: Any, ref: Any) -> int:

@@ -63,7 +63,10 @@ def _call(payload: Payload) -> Call:
     given = payload.get("tool_input")
     path, wrote = paths_of_call(name, given) if isinstance(given, dict) else ("", ())
     return call._replace(
-        is_error=failed, own=call.own or is_our_tool(name), path=path, wrote=() if failed else wrote
+        is_error=failed,
+        own=call.own or is_our_tool(name),
+        path=path,
+        wrote=() if failed and not shell else wrote,
     )
 
 

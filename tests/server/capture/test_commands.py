@@ -4,7 +4,13 @@ import time
 
 import pytest
 
-from keepthread.server.capture.commands import file_read_by, files_written_by, working_folder
+from keepthread.server.capture.commands import (
+    expand,
+    file_read_by,
+    files_shown_by,
+    files_written_by,
+    working_folder,
+)
 from keepthread.server.capture.events import claude_code_call
 
 READS = {
@@ -51,6 +57,18 @@ WRITES = {
     "sed -i 's/a/b/' notes.md": ["notes.md"],
     "sed -i.bak -e s/a/b/ notes.md": ["notes.md"],
     "cd x && sed -i -e 's/a;b/c/' notes.md && make": ["notes.md"],
+    "cp /tmp/x.md notes.md": ["notes.md"],
+    "mv -f notes.tmp notes.md": ["notes.md"],
+    "mv notes.tmp docs/": ["docs/notes.tmp"],
+    "cp a.md docs": ["docs", "docs/a.md"],
+    "install -m 644 a.md b.md docs": ["docs/a.md", "docs/b.md"],
+    "printf x | dd of=notes.md bs=1": ["notes.md"],
+    "python3 -c \"open('notes.md', 'w').write('x')\"": ["notes.md"],
+    'python3 -c "open(\\"notes.md\\", mode=\\"a\\").write(1)"': ["notes.md"],
+    "python3 - <<'EOF'\nPath('notes.md').write_text('x')\nEOF": ["notes.md"],
+    "node -e \"fs.writeFileSync('notes.md', 'x')\"": ["notes.md"],
+    "python3 -c \"print(open('notes.md').read())\"": [],
+    "cp": [],
     "make 2> errors.txt": [],
     "make 2>&1": [],
     "make > /dev/null": [],
@@ -59,6 +77,35 @@ WRITES = {
     "test 1 -gt 0 && echo a->b": [],
     "cat notes.md": [],
 }
+
+
+@pytest.mark.parametrize(
+    "command, paths",
+    [
+        ("cat notes.md | head -5", ["notes.md"]),
+        ("cat notes.md README.md", ["notes.md", "README.md"]),
+        ("make; tail -n 3 notes.md", ["notes.md"]),
+        ("git add notes.md && make", []),
+        ("cat > notes.md <<EOF\ncat other.md\nEOF", ["notes.md"]),
+    ],
+)
+def test_all_files_a_reading_command_may_show_are_named(command: str, paths: list[str]) -> None:
+    assert files_shown_by(command) == paths
+
+
+@pytest.mark.parametrize(
+    "command, expanded",
+    [
+        ("F=notes.md; cat > $F", "F=notes.md; cat > notes.md"),
+        ("F='a/b.md' && cat ${F}", "F='a/b.md' && cat a/b.md"),
+        ('cd "$PWD" && ls $OTHER', 'cd "." && ls $OTHER'),
+        ("F=$(date); cat $F", "F=$(date); cat $F"),
+    ],
+)
+def test_a_variable_that_the_command_sets_itself_stands_for_its_value(
+    command: str, expanded: str
+) -> None:
+    assert expand(command) == expanded
 
 
 @pytest.mark.parametrize("command, path", READS.items())
@@ -103,11 +150,14 @@ def test_a_commands_files_are_those_of_the_folder_it_ran_in(
 @pytest.mark.parametrize(
     "hostile",
     ["cat " + " " * 100_000 + "2", "sed -i " + "a" * 100_000 + "'", 'cat "' * 20_000, "<<a\n" * 20_000,
+     "A=b;" * 30_000 + "$A" * 9, "$A" * 50_000, "open(" * 30_000, "open('" * 30_000, "cp a " * 30_000,
      "cd " + " " * 100_000, "tee -a " * 20_000, "> " * 50_000, "cat " + "'a\"" * 30_000, "sed -i" * 20_000],
 )  # fmt: skip
 def test_no_command_is_long_or_odd_enough_to_hold_a_hook_up(hostile: str) -> None:
     began = time.process_time()
     file_read_by(hostile)
     files_written_by(hostile)
+    files_shown_by(hostile)
+    expand(hostile)
     working_folder(hostile, "/w")
     assert time.process_time() - began < 0.05
