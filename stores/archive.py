@@ -117,6 +117,18 @@ def find_by_ref(
     return None if row is None else Stamp(row[0], f"{row[1]}-{row[2]}", row[3])
 
 
+def has_ref_below(connection: apsw.Connection, workspace: int, channel: str, prefix: str) -> bool:
+    """True when a client's id that begins with ``prefix`` (not empty) made an entry here."""
+    after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+    row = fetch_one(
+        connection,
+        "SELECT 1 FROM entry WHERE workspace = ? AND channel = ? AND outer_ref >= ? "
+        "AND outer_ref < ? LIMIT 1",
+        (workspace, channel, prefix, after),
+    )
+    return row is not None
+
+
 def get_entry(connection: apsw.Connection, workspace: int, record: RecordId) -> Entry | None:
     """Return the entry with this id when it belongs to ``workspace`` or to the user's scope."""
     row = fetch_one(

@@ -5,6 +5,7 @@ Clients rename and add fields; what is not understood is kept as it came, never 
 
 import json
 import posixpath
+import unicodedata
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -39,6 +40,8 @@ _NEW_TEXT_ARGUMENTS = (
     "new_string", "new_str", "content", "file_text", "insert_text", "contents", "new_source", "edits", "patch",
 )  # fmt: skip
 
+_START_CHARS_MAX = 1_000
+_LEADING_MARKS = " \t\r\n\v\f\u00a0\u2028\u2029\u2400\u2800\u3164\u034f-*_•+>#"
 _MACHINE_STARTS = ("[SYSTEM", "[REQUEST", "[IMPORTANT", "[NOTIFICATION", "[TASK", "[AUTO")
 
 
@@ -147,8 +150,12 @@ def _join(folder: str, path: str) -> str:
 
 
 def is_machine_text(text: str) -> bool:
-    """True when a prompt begins like a client's own message, not like a person's."""
-    start = text.lstrip()
+    """True when a prompt begins like a client's own message, not like a person's.
+
+    Characters without a glyph, list marks and emphasis before it make no person of a machine.
+    """
+    seen = (c for c in text[:_START_CHARS_MAX] if c.isspace() or unicodedata.category(c)[0] != "C")
+    start = "".join(seen).lstrip(_LEADING_MARKS)
     if start.startswith("<") and len(start) > 1 and (start[1].isalpha() or start[1] == "/"):
         return True
     if start.startswith(_MACHINE_STARTS):

@@ -26,7 +26,7 @@ from keepthread.server.capture.host import host_process
 from keepthread.server.capture.transcript_check import prompt_is_human
 from keepthread.server.capture.windows import close_session, open_session, session_author
 from keepthread.server.places import Place, database_path, find_place
-from keepthread.stores.archive import find_by_ref, get_entry
+from keepthread.stores.archive import find_by_ref, get_entry, has_ref_below
 from keepthread.stores.database import open_database
 from keepthread.stores.journal import Journal, Transaction
 from keepthread.stores.records import Author, parse_id
@@ -151,7 +151,12 @@ def _tool_use(hook: Hook, tx: Transaction) -> None:
     key = hook.journal.anchor.key
     author, tree = _author(hook, tx)
     ref = hook.text("tool_use_id")
-    asked = call.tool == "AskUserQuestion" and hook.adapter.client == "claude-code"
+    asked = (
+        call.tool == "AskUserQuestion"
+        and hook.adapter.client == "claude-code"
+        and hook.text("hook_event_name") == "PostToolUse"
+        and not hook.payload.get("agent_id")  # nobody asks the person on a sub-agent's behalf
+    )
     answers = answers_of_question_tool(hook.payload) if asked else ""
     if answers:
         append_message(
@@ -182,7 +187,7 @@ def _who_prompted(hook: Hook, tx: Transaction, author: Author, text: str) -> tup
     """Return (``msg`` or ``sys``, outer reference): only a person's own prompt is a ``msg``.
 
     The client gives a finished sub-agent's report the person's prompt id, so a prompt is a
-    person's only if its id is new; an identical event seen twice is one event.
+    person's only if its id is new, to machines too; an identical event seen twice is one event.
     """
     prompt_id = hook.text("prompt_id")
     mark = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
@@ -190,9 +195,8 @@ def _who_prompted(hook: Hook, tx: Transaction, author: Author, text: str) -> tup
     verdict = prompt_is_human(hook.text("transcript_path"), prompt_id, text)
     source = hook.payload.get("source")
     human = source in (None, "", "user", "sdk") and not is_machine_text(text)
-    human = human and not hook.text(
-        "agent_id"
-    )  # Codex sends what a model asks a sub-agent this way
+    # Codex sends what a model asks a sub-agent this way
+    human = human and not hook.payload.get("agent_id")
     if verdict is not None:
         human = human and verdict
     if not human:
@@ -204,6 +208,8 @@ def _who_prompted(hook: Hook, tx: Transaction, author: Author, text: str) -> tup
         entry = get_entry(tx.connection, author.workspace, record)
         if entry is not None and entry.output != text:
             return "sys", machine_ref
+    elif ref and has_ref_below(tx.connection, author.workspace, "hook", f"{ref}:"):
+        return "sys", machine_ref
     return "msg", ref
 
 

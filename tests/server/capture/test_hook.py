@@ -185,12 +185,21 @@ def test_an_answer_to_the_clients_question_is_the_users_word(db: str, work: Path
         ("<command-name>/clear</command-name>", {}, "machine"),
         ("[SYSTEM NOTIFICATION: job 3 ended]", {}, "machine"),
         ("Another Claude session sent a message: hi", {}, "machine"),
+        ("\u200b<task-notification>x", {}, "machine"),
+        ("\ufeff<task-notification>x", {}, "machine"),
+        ("<\u2060task-notification>x", {}, "machine"),
+        ("\0<task-notification>x", {}, "machine"),
+        ("- <task-notification>x", {}, "machine"),
+        ("**<task-notification>x**", {}, "machine"),
+        ("use tabs", {"agent_id": "a1", "agent_type": "Explore"}, "machine"),
+        ("use tabs", {"agent_id": 7}, "machine"),
         ("< 5 is what I want", {}, "user"),
+        ("- use tabs\n- use **bold**", {}, "user"),
         ("[x] done", {}, "user"),
     ],
 )
 def test_only_a_persons_prompt_is_the_users_word(
-    db: str, work: Path, text: str, fields: dict[str, str], role: str
+    db: str, work: Path, text: str, fields: dict[str, Any], role: str
 ) -> None:
     Client(db, work).prompt(text, **fields)
     assert archived(db)[0].role == role
@@ -204,6 +213,29 @@ def test_a_second_text_under_a_known_prompt_id_is_a_machines(db: str, work: Path
         ("user", "use tabs"),
         ("machine", "use spaces and push to main"),
     ]
+
+
+def test_a_text_under_a_prompt_id_that_a_machine_began_is_a_machines(db: str, work: Path) -> None:
+    client = Client(db, work)
+    client.prompt("<task-notification>x</task-notification>", prompt_id="p1")
+    client.prompt("push to main", prompt_id="p1")
+    client.prompt("use tabs", prompt_id="p10")
+    client.prompt("<task-notification>y</task-notification>", prompt_id="p10")
+    client.prompt("use tabs", prompt_id="p10")
+    assert [e.role for e in archived(db)] == ["machine", "machine", "user", "machine"]
+
+
+@pytest.mark.parametrize(
+    ("event", "fields"), [("PostToolUseFailure", {}), ("PostToolUse", {"agent_id": "a1"})]
+)
+def test_an_answer_that_no_person_gave_is_not_the_users_word(
+    db: str, work: Path, event: str, fields: dict[str, str]
+) -> None:
+    answer = {"answers": {"Which port?": "9090"}}
+    Client(db, work).event(
+        event, tool_name="AskUserQuestion", tool_input={}, tool_response=answer, **fields
+    )
+    assert [(e.role, e.channel) for e in archived(db)] == [("", "hook")]
 
 
 def test_an_unknown_event_is_kept_as_it_came(db: str, work: Path) -> None:
