@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from keepthread.validators.echoes import is_echo, without_echo
 from keepthread.validators.evidence import Evidence
 from keepthread.validators.vocabulary import surface_forms
 
@@ -27,10 +28,6 @@ _SEARCH_COMMAND: Final = re.compile(
     r"(?:grep|egrep|fgrep|rg|ag|ack|find|fd|ls|pgrep|locate|which)\b"
 )
 _SEGMENT: Final = re.compile(r"&&|\|\||[;|\n]")
-_ECHO: Final = re.compile(r"^\s*(?:\w+=\S*\s+)*(?:echo|printf|print|Write-Output|Write-Host)\b")
-_INTERPRETER: Final = re.compile(r"\b(?:python[\d.]*|node|perl|ruby|php|bash|sh|deno|bun)\b")
-_INLINE: Final = re.compile(r"\s-[a-z]*[cepr]\b|\s--(?:eval|print|run)\b")
-_TOKEN: Final = re.compile(r"[^\W_]+")
 _QUESTION: Final = re.compile(
     r"(?im)(?:^|(?<=[.!?]\s))(?!(?:can|could|would|will)\s+you\b)(?:[^\w\n]{0,4})"
     r"(?:is|are|was|were|do|does|did|has|have|should|shall|can|could|would|will|may|might|what|which|who|"
@@ -63,7 +60,7 @@ class Source:
         self.command = next(
             (self.arg_values[k] for k in ("command", "cmd", "script", "code", "input")
              if k in self.arg_values), "")  # fmt: skip
-        self.runs = "\n".join(p for p in _SEGMENT.split(self.command) if not _ECHO.match(p))
+        self.runs = "\n".join(p for p in _SEGMENT.split(self.command) if not is_echo(p))
         self.writes = bool(_WRITER.match(evidence.tool)) and "view" != self.command
         self.searches = bool(_SEARCHER.match(evidence.tool) or _SEARCH_COMMAND.search(self.command))
         text = evidence.output[:SCAN_CHARS_MAX]
@@ -73,7 +70,9 @@ class Source:
             for line in filter(lambda line: len(line) > 8, map(str.strip, given.splitlines())):
                 text = text.replace(line, " " * len(line))
         elif not self.writes and self.args:
-            text = _without_echo(text, self.command or self.args)
+            text = without_echo(
+                text, self.command, self.args, evidence.tool, failed=evidence.is_error
+            )
         if not keep_questions and "?" in text and evidence.kind == "message":
             text = _QUESTION.sub(lambda m: " " * len(m.group()), text)
         self.lists_paths = self.searches and _is_listing(text)
@@ -201,44 +200,3 @@ def _arguments(args: str) -> dict[str, str]:
         key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         for key, value in decoded.items()
     }
-
-
-def _without_echo(text: str, command: str) -> str:
-    """Blank the lines of ``text`` that merely repeat ``command``."""
-    said, literal = _echoed_parts(command)
-    lines = {line.strip() for line in command.splitlines() if len(line.strip()) > 3}
-    if not said and not literal and not any(line in text for line in lines):
-        return text
-    kept = []
-    for line in text.splitlines(keepends=True):
-        bare = line.strip().removeprefix("> ").removeprefix("$ ").removeprefix("+ ").strip()
-        if bare and (bare in lines or _repeats(bare, said, literal)):
-            line = "".join(" " if c not in "\r\n" else c for c in line)
-        kept.append(line)
-    return "".join(kept)
-
-
-def _echoed_parts(command: str) -> tuple[frozenset[str], str]:
-    """Tokens that echo-like commands print, and script text whose literals are printed."""
-    said: set[str] = set()
-    literal = ""
-    if "<<" in command or _runs_inline_script(command):
-        literal = " " + " ".join(_TOKEN.findall(command.replace("\\n", "\n").lower())) + " "
-    for segment in _SEGMENT.split(command):
-        if _ECHO.match(segment):
-            said.update(_TOKEN.findall(segment.replace("\\n", " ").replace("\\t", " ").lower()))
-    return frozenset(said), literal
-
-
-def _runs_inline_script(command: str) -> bool:
-    return any(
-        (called := _INTERPRETER.search(line)) and _INLINE.search(line, called.end())
-        for line in command.splitlines()
-    )
-
-
-def _repeats(line: str, said: frozenset[str], literal: str) -> bool:
-    tokens = _TOKEN.findall(line.lower())
-    if not tokens:
-        return False
-    return said.issuperset(tokens) or (bool(literal) and f" {' '.join(tokens)} " in literal)
