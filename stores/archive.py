@@ -47,6 +47,7 @@ class Capture(NamedTuple):
     speaker: str = ""
     output_sha256: str = ""  # of the whole output where the client cut it
     wrote: tuple[str, ...] = ()  # files the call wrote
+    shell: str = ""  # the background shell in which a call of ours runs
 
 
 _ROLES = {"call": "", "msg": "user", "say": "assistant", "sys": "machine"}
@@ -79,6 +80,8 @@ def append_entry(tx: Transaction, author: Author, seen: Capture) -> Stamp:
         tags.append(("path", seen.path))
     if seen.speaker:
         tags.append(("speaker", seen.speaker))
+    if seen.shell:
+        tags.append(("shell", seen.shell))
     tags.extend(("wrote", path) for path in seen.wrote)
     row = {
         "channel": seen.channel,
@@ -279,6 +282,17 @@ def last_writer(connection: apsw.Connection, workspace: int, path: str, before: 
         (path, workspace, before),
     )
     return row[0] if row else None
+
+
+def is_own_shell(connection: apsw.Connection, workspace: int, shell: str) -> bool:
+    """True when a call of ours was started in the background shell with this id."""
+    row = fetch_one(
+        connection,
+        "SELECT 1 FROM tag t JOIN entry e USING(seq) WHERE t.name = 'shell' AND t.value = ? "
+        "AND e.workspace = ? AND e.own = 1 LIMIT 1",
+        (shell, workspace),
+    )
+    return row is not None
 
 
 def show_agents_files(

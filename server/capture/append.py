@@ -18,6 +18,7 @@ from keepthread.stores.archive import (
     OUTPUT_CHARS_MAX,
     Capture,
     append_entry,
+    is_own_shell,
     last_writer,
 )
 from keepthread.stores.clock import stamp
@@ -53,7 +54,11 @@ def append_call(
 ) -> Stamp:
     """Archive one tool call as a channel saw it. ``tree`` is the work tree, ``""`` for none."""
     output, whole_hash, truncated = call.output, "", call.truncated
-    own = call.own or _shows_database(tx.connection, call)
+    own = (
+        call.own
+        or _shows_database(tx.connection, call)
+        or (bool(call.shell) and is_own_shell(tx.connection, author.workspace, call.shell))
+    )
     if call.rest_in:
         rest = _rest_of(call.rest_in)
         if rest:
@@ -102,6 +107,7 @@ def append_call(
         file_sha256=sha256,
         file_signature=signature,
         wrote=wrote,
+        shell=call.shell if own else "",
     )
     before = tx.seq
     made = append_entry(tx, author, entry)

@@ -58,6 +58,7 @@ class Call(NamedTuple):
     path: str = ""
     wrote: tuple[str, ...] = ()
     shows: tuple[str, ...] = ()  # files that may be in the output, where no single one is
+    shell: str = ""  # the client's id of the background shell that it started or reads
     rest_in: str = ""  # a file of the client that holds the whole output
 
 
@@ -106,6 +107,7 @@ def claude_code_call(payload: Mapping[str, Any]) -> Call:
         path=path,
         wrote=wrote if is_shell(tool) or not failed else (),
         shows=_shown_by(args, _text(payload.get("cwd"))) if is_shell(tool) else (),
+        shell=_background_shell(args, answer),
         rest_in=rest_in,
     )
 
@@ -143,6 +145,13 @@ def _shown_by(args: Mapping[str, Any], cwd: str) -> tuple[str, ...]:
     command = expand(_text(args.get("command")))
     folder = working_folder(command, cwd)
     return () if folder is None else tuple(_join(folder, f) for f in files_shown_by(command))
+
+
+def _background_shell(args: Mapping[str, Any], answer: Any) -> str:
+    started = answer.get("backgroundTaskId") if isinstance(answer, dict) else None
+    return _text(started or args.get("bash_id") or args.get("shell_id") or args.get("task_id"))[
+        :200
+    ]
 
 
 def _join(folder: str, path: str) -> str:

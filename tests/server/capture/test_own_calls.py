@@ -102,3 +102,16 @@ def test_our_database_read_with_other_tools_is_no_evidence(tmp_path: Path) -> No
                 kind="observation",
                 source=source,
             )
+
+
+def test_a_background_shell_that_runs_our_command_line_is_no_evidence(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for command, shell in (("sleep 1; keepthread context", "b1"), ("make serve", "b2")):
+        started = {"stdout": "", "stderr": "", "backgroundTaskId": shell}
+        world.tool("Bash", {"command": command, "run_in_background": True}, started)
+    for shell in ("b1", "b2"):
+        world.tool("BashOutput", {"bash_id": shell}, "The CI timeout is 300")
+    fact = {"text": "The CI timeout is 300", "kind": "observation"}
+    with world.connect() as session:
+        session.refused("record_fact", "self_citation", source="call-3", **fact)
+        session.done("record_fact", source="call-4", **fact)
