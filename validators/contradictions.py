@@ -15,6 +15,7 @@ from keepthread.validators.duplicates import is_duplicate
 from keepthread.validators.judges.local import Judgement, Statement
 from keepthread.validators.verdict import Refusal, Write
 from keepthread.validators.view import View
+from keepthread.validators.words import content_stems
 
 Judge = Callable[[Statement, Statement, float | None], Judgement]
 
@@ -23,6 +24,9 @@ _KIND = {
     "inference": "inference",
     "instruction": "instruction-from-user",
 }
+
+_SAME_MATTER = ("contradiction", "refinement", "duplicate")
+_SHARED_WORDS_MIN = 1 / 3
 
 
 class Conflict(NamedTuple):
@@ -41,13 +45,19 @@ def resolve_contradiction(judge: Judge) -> Callable[[Write, View], Refusal | Wri
     """
 
     def check_contradiction(write: Write, view: View) -> Refusal | Write | None:
-        named = _named(write, view)
+        near = view.similar_facts(write.text, write.subject, write.vector)
+        new = Statement(write.text, write.subject, _KIND[write.kind])
+
+        def related(fact: Fact) -> bool:
+            cosine = next((c for f, c in near if f.seq == fact.seq), None)
+            old = Statement(fact.text, fact.subject, fact.kind)
+            return _share_words(old, new) or judge(old, new, cosine).label in _SAME_MATTER
+
+        named = _named(write, view, related)
         if isinstance(named, Refusal):
             return named
         write, conflicts = named
         known = {c.fact.seq for c in conflicts}
-        near = view.similar_facts(write.text, write.subject, write.vector)
-        new = Statement(write.text, write.subject, _KIND[write.kind])
         for fact, cosine in near:
             if fact.seq in known or not scope_agrees(write.scope, fact.scope):
                 continue
@@ -72,7 +82,9 @@ def resolve_contradiction(judge: Judge) -> Callable[[Write, View], Refusal | Wri
     return check_contradiction
 
 
-def _named(write: Write, view: View) -> tuple[Write, list[Conflict]] | Refusal:
+def _named(
+    write: Write, view: View, related: Callable[[Fact], bool]
+) -> tuple[Write, list[Conflict]] | Refusal:
     """Read the ``supersedes`` argument: a fact id, ``none``, or nothing."""
     given = write.supersedes_given.strip()
     if not given:
@@ -87,7 +99,26 @@ def _named(write: Write, view: View) -> tuple[Write, list[Conflict]] | Refusal:
             f"supersedes names {given[:40]!r}, which {state}.",
             "Leave `supersedes` empty: contradictions are found by the server.",
         )
+    if not related(fact):
+        return Refusal(
+            "unknown_record",
+            f"supersedes names {fact.id}, which is about something else.",
+            "Leave `supersedes` empty: both are kept, and contradictions are found by the server.",
+            ((fact.id, fact.text),),
+        )
     return write, [Conflict(fact, True, "named in supersedes")]
+
+
+def _share_words(old: Statement, new: Statement) -> bool:
+    """True when two statements name one subject, or have a third of the shorter one's words in common."""
+    subjects = [
+        {part.strip().casefold() for part in s.subject.split("|")} - {""} for s in (old, new)
+    ]
+    if subjects[0] & subjects[1]:
+        return True
+    words = [content_stems(f"{s.text} {s.subject}") for s in (old, new)]
+    shared = len(words[0] & words[1])
+    return shared > 0 and shared >= _SHARED_WORDS_MIN * min(map(len, words))
 
 
 def _settle(write: Write, conflict: Conflict, view: View) -> Refusal | Write:

@@ -361,3 +361,12 @@ def test_a_spent_budget_still_lets_the_plan_move(world: World) -> None:
         session.done("retract_fact", fact="fact-1", reason="not used any more")
         world.bash("ls", "ci.yml\n")
         session.done("record_fact", **fact)
+
+
+def test_what_supersedes_names_must_be_about_the_same(world: World, session: Session) -> None:
+    ours = _build(session, "make build-ci")
+    world.bash("ls", "README.md\nsetup.cfg\n")
+    new = {"text": "There is a README.md", "kind": "observation", "source": "tool:Bash"}
+    told = session.refused("record_fact", "unknown_record", **new, supersedes=ours.id)
+    assert "is about something else" in told.text
+    assert f"- {ours.id} " in session.window()
