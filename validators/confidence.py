@@ -23,6 +23,7 @@ from collections.abc import Iterable
 
 from keepthread.stores.facts import Standing
 from keepthread.stores.records import Entry
+from keepthread.validators.shell_origin import command_of, fetches, host_of, shell_origin
 
 USER = 5
 CHECKED = 0.95
@@ -32,7 +33,11 @@ _BY_LEVEL = {"check": CHECKED, "relay": 0.85, "hook": 0.8, "import": 0.7}
 _ARGS_CHARS_MAX = 200
 _WEB_TOOLS = re.compile(r"web|fetch|browser|http|url|scrape|crawl", re.I)
 _URL = re.compile(r"https?://([^/\s\"'\\]+)")
-_FETCHERS = re.compile(r"\b(?:curl|wget|http|https|lynx|w3m)\b")
+_NETWORK_SERVERS = re.compile(
+    r"(?:^|[_-])(?:exa|tavily|context7|playwright|puppeteer|firecrawl|brave|perplexity|get_issue|search)(?=[_-]|$)"
+    r"(?!_(?:files?|code|symbols?|for_pattern|archive)\b)",
+    re.I,
+)
 
 
 def entry_confidence(entry: Entry) -> float:
@@ -71,12 +76,14 @@ def is_web(entry: Entry) -> bool:
     if entry.role or entry.path:
         return False
     if entry.tool in ("Bash", "PowerShell"):
-        return bool(_FETCHERS.search(entry.args) and _URL.search(entry.args))
+        return fetches(command_of(entry))
+    if entry.tool.startswith("mcp__") and _NETWORK_SERVERS.search(entry.tool):
+        return True
     return bool(_WEB_TOOLS.search(entry.tool))
 
 
 def origin_of(entry: Entry) -> str:
-    """Return what counts as one origin: a file, a web host, the user, a command, or a tool.
+    """Return what counts as one origin: a file, a web host, the user, a program, or a tool.
 
     A call of an MCP server seen by hook and relay is one, whatever each calls the server.
     """
@@ -84,17 +91,18 @@ def origin_of(entry: Entry) -> str:
         return "user"
     if entry.path:
         return f"file:{entry.path}"
-    host = _URL.search(entry.args) if is_web(entry) else None
-    if host:
-        return f"web:{host[1].lower()}"
+    command = command_of(entry)
+    if is_web(entry):
+        url = _URL.search(entry.args)
+        return f"web:{url[1].lower() if url else host_of(command) or entry.tool}"
     try:
         args = json.loads(entry.args) if entry.args else {}
     except ValueError:
         args = entry.args
     tool = entry.tool.rpartition("__")[2] if entry.tool.startswith("mcp__") else entry.tool
-    words = str(args.get("command", "")).split() if isinstance(args, dict) else []
-    if words:
-        return f"{tool}:{' '.join(words[:2])}"
+    if command:
+        origin = shell_origin(command)
+        return origin if origin.startswith("file:") else f"{tool}:{origin}"
     return f"{tool}:{json.dumps(args, sort_keys=True, ensure_ascii=False)[:_ARGS_CHARS_MAX]}"
 
 
