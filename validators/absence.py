@@ -41,6 +41,16 @@ def _is_empty(text: str) -> bool:
     return _EMPTY.fullmatch(text, first.start(), len(text) - last.start()) is not None
 
 
+# What a thing is not said to be; a search names the thing, not its state.
+_STATES: Final = frozenset(
+    stem(w)
+    for w in (
+        "installed found exists exist present available defined set configured running reachable known "
+        "supported there used tracked ignored enabled"
+    ).split()
+)
+
+
 def judge_absence(claim: Claim, sources: Sequence[Source]) -> Outcome:
     """Judge "no module imports X": an empty search for X, or a whole file without it."""
     denied = [name for name in claim.negated if len(name) > 2] + [
@@ -63,7 +73,8 @@ def judge_absence(claim: Claim, sources: Sequence[Source]) -> Outcome:
             if not any(_stands(word, source, in_args=False) for word in specific):
                 return agreed
             return Outcome("contradicts", "the cited listing shows it", n)
-        if _is_reported_missing(claim, source, empty=empty):
+        unasked = [w for w in specific if w not in asked and stem(w) not in _STATES]
+        if not unasked and _is_reported_missing(claim, source, empty=empty):
             return agreed
         if 2 * len(asked) < len(specific):
             if empty or not any(_stands(word, source, in_args=False) for word in specific):

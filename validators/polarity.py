@@ -66,18 +66,21 @@ def judge_order(claim: Claim, sources: Sequence[Source]) -> Outcome:
     ahead = {w for w in map(stem, content_words(first)) if not is_frame(w)}
     behind = {w for w in map(stem, content_words(second)) if not is_frame(w)}
     ahead, behind = ahead - behind, behind - ahead
+    unproven = SILENT
     for n, source in enumerate(sources):
         steps = [m.span() for m in _STEP.finditer(source.text)]
         if len(steps) < 2:
             continue
         one = _first_step(source, steps, ahead)
         two = _first_step(source, steps, behind)
+        if (one is None) != (two is None):
+            unproven = Outcome("unproven", "the cited steps show only one of the two", n)
         if one is None or two is None or one == two:
             continue
         if one < two:
             return Outcome("agrees", "", n, steps[one][0], steps[two][1])
         return Outcome("contradicts", "the cited steps stand in the other order", n)
-    return SILENT
+    return unproven
 
 
 def _first_step(source: Source, steps: Sequence[tuple[int, int]], words: set[str]) -> int | None:
