@@ -466,7 +466,7 @@ def test_time_grows_linearly_with_hostile_text(unit: str) -> None:
 
     seconds(1_000)
     small = min(seconds(25_000) for _ in range(3))
-    large = seconds(200_000)
+    large = min(seconds(200_000) for _ in range(3))
 
     assert large < 0.2 or large < 8 * 2.5 * small
 
