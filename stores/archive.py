@@ -9,12 +9,13 @@ Keepthread's own calls (``own``) have no words and are never evidence.
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import apsw
 
 from keepthread.stores.journal import Transaction
+from keepthread.stores.parts import words_and_tags
 from keepthread.stores.passages import split_passages
 from keepthread.stores.query import fetch_all, fetch_one, fetch_value
 from keepthread.stores.records import Author, Draft, Entry, RecordId, Stamp, Tags
@@ -139,17 +140,17 @@ def get_entry(connection: apsw.Connection, workspace: int, record: RecordId) -> 
         _COLUMNS + "WHERE j.kind = ? AND j.number = ? AND e.workspace IN (?, 0)",
         (record.kind, record.number, workspace),
     )
-    return None if row is None else _entry_from_row(connection, row)
+    return None if row is None else _entries_from_rows(connection, [row])[0]
 
 
 def entries(connection: apsw.Connection, seqs: list[int]) -> dict[int, Entry]:
-    """Return entries by seq, in one query for the rows and one for the words."""
+    """Return entries by seq: one query for the rows, one for the words and one for the tags."""
     rows = fetch_all(
         connection,
         _COLUMNS + "WHERE e.seq IN (SELECT value FROM json_each(?))",
         (json.dumps(seqs),),
     )
-    return {row[0]: _entry_from_row(connection, row) for row in rows}
+    return {entry.seq: entry for entry in _entries_from_rows(connection, rows)}
 
 
 def recent(
@@ -176,7 +177,7 @@ def recent(
         sql += " AND e.seq < ?"
         values.append(before)
     rows = fetch_all(connection, sql + f" ORDER BY e.seq DESC LIMIT {limit:d}", values)
-    return [_entry_from_row(connection, row) for row in rows]
+    return _entries_from_rows(connection, rows)
 
 
 _WORK = "(e.channel <> 'check' OR e.tool = 'capture_file')"
@@ -204,7 +205,7 @@ def recent_by_tool(
         sql += " AND j.window = ?"
         values.append(window)
     rows = fetch_all(connection, sql + f" ORDER BY e.seq DESC LIMIT {limit:d}", values)
-    return [_entry_from_row(connection, row) for row in rows]
+    return _entries_from_rows(connection, rows)
 
 
 def tool_named(tool: str) -> tuple[str, list[str]]:
@@ -232,7 +233,7 @@ def recent_by_path(
         "AND (t.value = ? OR t.value LIKE '%/' || ? ESCAPE '\\') ORDER BY e.seq DESC LIMIT ?",
         (workspace, path, _like(path), limit),
     )
-    return [_entry_from_row(connection, row) for row in rows]
+    return _entries_from_rows(connection, rows)
 
 
 def calls_since(
@@ -349,12 +350,14 @@ def count_entries(connection: apsw.Connection, workspace: int) -> int:
     return int(fetch_value(connection, sql, (workspace,)))
 
 
-def _entry_from_row(connection: apsw.Connection, row: Any) -> Entry:
-    seq = row[0]
-    words = words_of(connection, seq)
-    tags = tags_of(connection, seq)
+def _entries_from_rows(connection: apsw.Connection, rows: Sequence[Any]) -> list[Entry]:
+    words, tags = words_and_tags(connection, [row[0] for row in rows])
+    return [_entry_from_row(row, words.get(row[0], {}), tags.get(row[0], ())) for row in rows]
+
+
+def _entry_from_row(row: Any, words: Mapping[str, str], tags: Tags) -> Entry:
     return Entry(
-        seq=seq,
+        seq=row[0],
         id=f"{row[1]}-{row[2]}",
         workspace=row[3],
         window=row[4],
@@ -379,18 +382,6 @@ def _entry_from_row(connection: apsw.Connection, row: Any) -> Entry:
         speaker=next((v for n, v in tags if n == "speaker"), ""),
         erased=bool(row[17]),
     )
-
-
-def words_of(connection: apsw.Connection, seq: int) -> dict[str, str]:
-    """Return the words of one record by field."""
-    rows = fetch_all(connection, "SELECT field, text FROM body WHERE seq = ?", (seq,))
-    return {str(field): str(text) for field, text in rows}
-
-
-def tags_of(connection: apsw.Connection, seq: int) -> Tags:
-    """Return the tags of one record, sorted."""
-    rows = fetch_all(connection, "SELECT name, value FROM tag WHERE seq = ? ORDER BY 1, 2", (seq,))
-    return tuple((str(name), str(value)) for name, value in rows)
 
 
 def _cap(text: str, limit: int) -> tuple[str, bool]:

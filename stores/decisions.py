@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import apsw
 
-from keepthread.stores.facts import words_and_tags
-from keepthread.stores.fulltext import match_any
 from keepthread.stores.journal import Transaction
+from keepthread.stores.near import near_records
+from keepthread.stores.parts import supports_of, words_and_tags
 from keepthread.stores.query import fetch_all, fetch_one
 from keepthread.stores.records import Author, Decision, Draft, RecordId, Stamp, Tags
 
@@ -68,44 +68,21 @@ def similar_decisions(
     connection: apsw.Connection, workspace: int, text: str, vector: bytes | None, limit: int = 20
 ) -> list[tuple[int, float | None]]:
     """Return active decisions near ``text``: (seq, cosine or None)."""
-    found: dict[int, float | None] = {}
-    match = match_any(text)
-    if match:
-        rows = fetch_all(
-            connection,
-            "SELECT r.rowid FROM record_fts r WHERE record_fts MATCH ? AND +r.rowid IN "
-            "(SELECT seq FROM decision_active WHERE workspace IN (?, 0)) ORDER BY rank LIMIT ?",
-            (match, workspace, limit),
-        )
-        found.update((r[0], None) for r in rows)
-    if vector is not None:
-        rows = fetch_all(
-            connection,
-            "SELECT v.seq, 1.0 - vec_distance_cosine(v.vec, ?) s FROM decision_active d CROSS JOIN record_vector v "
-            "ON v.seq = d.seq WHERE d.workspace IN (?, 0) ORDER BY s DESC LIMIT ?",
-            (vector, workspace, limit),
-        )
-        found.update((r[0], r[1]) for r in rows)
+    found = near_records(connection, "decision_active", workspace, text, vector, limit=limit)
     return list(found.items())
 
 
 def load_decisions(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int, Decision]:
     """Return decisions by seq."""
-    wanted = json.dumps(list(seqs))
-    words, tags = words_and_tags(connection, wanted)
-    supports: dict[int, list[int]] = {}
-    for owner, rests_on in fetch_all(
-        connection,
-        "SELECT owner, rests_on FROM support WHERE owner IN (SELECT value FROM json_each(?))",
-        (wanted,),
-    ):
-        supports.setdefault(owner, []).append(rests_on)
+    seqs = list(seqs)
+    words, tags = words_and_tags(connection, seqs)
+    supports = supports_of(connection, seqs)
     rows = fetch_all(
         connection,
         "SELECT d.seq, j.number, j.workspace, j.window, j.agent, j.at, d.supersedes, "
         "EXISTS(SELECT 1 FROM decision_active a WHERE a.seq = d.seq) "
         "FROM decision d JOIN journal j USING(seq) WHERE d.seq IN (SELECT value FROM json_each(?))",
-        (wanted,),
+        (json.dumps(seqs),),
     )
     found: dict[int, Decision] = {}
     for row in rows:
@@ -122,7 +99,7 @@ def load_decisions(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int
             reason=text.get("reason", ""),
             alternatives=tuple(json.loads(text.get("alternatives", "[]"))),
             scope=tags.get(seq, ()),
-            supports=tuple(supports.get(seq, ())),
+            supports=supports.get(seq, ()),
             supersedes=row[6],
             active=bool(row[7]),
         )

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import apsw
 
-from keepthread.stores.archive import words_of
-from keepthread.stores.fulltext import match_any
 from keepthread.stores.journal import Transaction
+from keepthread.stores.near import near_records
+from keepthread.stores.parts import supports_of, words_and_tags, words_of
 from keepthread.stores.query import fetch_all, fetch_one
 from keepthread.stores.records import (
     Author,
@@ -123,15 +123,17 @@ def find_fact(connection: apsw.Connection, workspace: int, record: RecordId) -> 
 
 def load_facts(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int, Fact]:
     """Return facts by seq: one query for rows and one each for words, tags and links."""
-    wanted = json.dumps(list(seqs))
-    links: dict[str, dict[int, list[tuple[int, ...]]]] = {"citation": {}, "support": {}}
-    for table, columns in (("citation", "entry, start, stop"), ("support", "rests_on")):
-        sql = (
-            f"SELECT owner, {columns} FROM {table} WHERE owner IN (SELECT value FROM json_each(?))"
-        )
-        for owner, *rest in fetch_all(connection, sql, (wanted,)):
-            links[table].setdefault(owner, []).append(tuple(rest))
-    words, tags = words_and_tags(connection, wanted)
+    seqs = list(seqs)
+    wanted = json.dumps(seqs)
+    citations: dict[int, list[Citation]] = {}
+    for owner, *cited in fetch_all(
+        connection,
+        "SELECT owner, entry, start, stop FROM citation WHERE owner IN (SELECT value FROM json_each(?))",
+        (wanted,),
+    ):
+        citations.setdefault(owner, []).append(Citation(*cited))
+    supports = supports_of(connection, seqs)
+    words, tags = words_and_tags(connection, seqs)
     rows = fetch_all(
         connection,
         "SELECT f.seq, j.number, j.workspace, j.window, j.task, j.agent, j.at, f.kind, f.reported, "
@@ -163,8 +165,8 @@ def load_facts(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int, Fa
             expires_at=str(row[12]),
             expires_when=text.get("expires_when", ""),
             confidence=row[13],
-            citations=tuple(Citation(*c) for c in links["citation"].get(seq, ())),
-            supports=tuple(s[0] for s in links["support"].get(seq, ())),
+            citations=tuple(citations.get(seq, ())),
+            supports=supports.get(seq, ()),
             current=bool(row[14]),
         )
     return found
@@ -276,24 +278,11 @@ def similar(
 
     Cosine needs a connection with sqlite-vec; pass ``vector=None`` without one.
     """
-    found: dict[int, float | None] = {}
-    match = match_any(text)
-    if match:
-        rows = fetch_all(
-            connection,
-            "SELECT r.rowid FROM record_fts r WHERE record_fts MATCH ? AND +r.rowid IN "
-            "(SELECT seq FROM fact_current WHERE workspace IN (?, 0)) ORDER BY bm25(record_fts, 1.0, 2.0, 0.5) LIMIT ?",
-            (match, workspace, limit),
-        )
-        found.update((r[0], None) for r in rows)
+    order = "bm25(record_fts, 1.0, 2.0, 0.5)"
+    found = near_records(
+        connection, "fact_current", workspace, text, vector, limit=limit, order=order
+    )
     if vector is not None:
-        rows = fetch_all(
-            connection,
-            "SELECT v.seq, 1.0 - vec_distance_cosine(v.vec, ?) s FROM fact_current f CROSS JOIN record_vector v "
-            "ON v.seq = f.seq WHERE f.workspace IN (?, 0) ORDER BY s DESC LIMIT ?",
-            (vector, workspace, limit),
-        )
-        found.update((r[0], r[1]) for r in rows)
         missing = [s for s, v in found.items() if v is None]
         rows = fetch_all(
             connection,
@@ -349,24 +338,3 @@ def facts_of_file(
     for fact, passage in rows:
         found.setdefault(fact, []).append(passage)
     return found
-
-
-def words_and_tags(
-    connection: apsw.Connection, seqs_json: str
-) -> tuple[dict[int, dict[str, str]], dict[int, Tags]]:
-    """Return the words and the tags of many records, by seq. ``seqs_json`` is a JSON list."""
-    words: dict[int, dict[str, str]] = {}
-    for seq, field, text in fetch_all(
-        connection,
-        "SELECT seq, field, text FROM body WHERE seq IN (SELECT value FROM json_each(?))",
-        (seqs_json,),
-    ):
-        words.setdefault(seq, {})[str(field)] = str(text)
-    tags: dict[int, list[tuple[str, str]]] = {}
-    for seq, name, value in fetch_all(
-        connection,
-        "SELECT seq, name, value FROM tag WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY 1, 2, 3",
-        (seqs_json,),
-    ):
-        tags.setdefault(seq, []).append((str(name), str(value)))
-    return words, {seq: tuple(pairs) for seq, pairs in tags.items()}

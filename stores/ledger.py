@@ -2,7 +2,7 @@
 
 Contract: every change is an event that carries the item's full state; the current state is the
 newest event. Versions are gapless per item (the schema refuses a second event of one version,
-so of two writers one gets StaleVersion and nothing is lost). ``done`` is a claim; ``verified``
+so of two writers one is refused and nothing is lost). ``done`` is a claim; ``verified``
 is set only with an archive entry as evidence.
 """
 
@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import apsw
 
-from keepthread.stores.facts import words_and_tags
 from keepthread.stores.journal import Transaction
+from keepthread.stores.parts import words_and_tags
 from keepthread.stores.query import fetch_all, fetch_one
 from keepthread.stores.records import Author, Draft, PlanItem, RecordId, Stamp, Tags
 
@@ -88,7 +88,7 @@ def item_history(connection: apsw.Connection, item: int) -> list[PlanItem]:
 
 def _load(connection: apsw.Connection, seqs: list[int]) -> list[PlanItem]:
     wanted = json.dumps(seqs)
-    words, tags = words_and_tags(connection, wanted)
+    words, tags = words_and_tags(connection, seqs)
     needs: dict[int, list[int]] = {}
     for event, need in fetch_all(
         connection,

@@ -8,8 +8,8 @@ import json
 
 import apsw
 
-from keepthread.stores.facts import words_and_tags
 from keepthread.stores.journal import Transaction
+from keepthread.stores.parts import words_and_tags
 from keepthread.stores.query import fetch_all, fetch_one
 from keepthread.stores.records import Author, Draft, Question, RecordId, Stamp, Tags
 
@@ -63,7 +63,7 @@ def _load(connection: apsw.Connection, seqs: list[int]) -> list[Question]:
         (wanted,),
     )
     answers = [r[4] for r in rows if r[4] is not None]
-    words, tags = words_and_tags(connection, json.dumps([*seqs, *answers]))
+    words, tags = words_and_tags(connection, [*seqs, *answers])
     found = []
     for seq, number, at, blocks, answer, answered_at, source in rows:
         text = words.get(seq, {})

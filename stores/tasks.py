@@ -9,8 +9,8 @@ from typing import Any
 
 import apsw
 
-from keepthread.stores.archive import words_of
 from keepthread.stores.journal import Transaction
+from keepthread.stores.parts import words_of
 from keepthread.stores.query import fetch_one
 from keepthread.stores.records import Author, Draft, RecordId, Stamp, Task
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import apsw
 
-from keepthread.stores.archive import entries, words_of
+from keepthread.stores.archive import entries
 from keepthread.stores.journal import TABLES, TAGS
+from keepthread.stores.parts import words_of
 from keepthread.stores.query import fetch_all
 from keepthread.stores.records import ENTRY_KINDS, Entry
 

@@ -81,8 +81,9 @@ class GateView:
             "AND lower(e.tool) = lower(?) ORDER BY rank LIMIT ?",
             (match, self._workspace, tool, CANDIDATES_MAX),
         )
-        found = archive.entries(self._connection, list(dict.fromkeys(r[0] for r in rows)))
-        return [found[seq] for seq in dict.fromkeys(r[0] for r in rows)]
+        best_first = list(dict.fromkeys(r[0] for r in rows))
+        found = archive.entries(self._connection, best_first)
+        return [found[seq] for seq in best_first]
 
     def entries_of_file(self, path: str) -> list[Entry]:
         path = path.removeprefix("./")

@@ -1,0 +1,42 @@
+"""What hangs on a record apart from its row: words, tags, supports. For many records, one query each."""
+
+import json
+from collections.abc import Iterable
+
+import apsw
+
+from keepthread.stores.query import fetch_all
+from keepthread.stores.records import Tags
+
+_OF = "IN (SELECT value FROM json_each(?))"
+
+
+def words_of(connection: apsw.Connection, seq: int) -> dict[str, str]:
+    """Return the words of one record by field."""
+    rows = fetch_all(connection, "SELECT field, text FROM body WHERE seq = ?", (seq,))
+    return {str(field): str(text) for field, text in rows}
+
+
+def words_and_tags(
+    connection: apsw.Connection, seqs: Iterable[int]
+) -> tuple[dict[int, dict[str, str]], dict[int, Tags]]:
+    """Return the words by field and the sorted tags of many records, by seq; none for a record without."""
+    wanted = json.dumps(list(seqs))
+    words: dict[int, dict[str, str]] = {}
+    sql = f"SELECT seq, field, text FROM body WHERE seq {_OF}"
+    for seq, field, text in fetch_all(connection, sql, (wanted,)):
+        words.setdefault(seq, {})[str(field)] = str(text)
+    tags: dict[int, list[tuple[str, str]]] = {}
+    sql = f"SELECT seq, name, value FROM tag WHERE seq {_OF} ORDER BY 1, 2, 3"
+    for seq, name, value in fetch_all(connection, sql, (wanted,)):
+        tags.setdefault(seq, []).append((str(name), str(value)))
+    return words, {seq: tuple(pairs) for seq, pairs in tags.items()}
+
+
+def supports_of(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int, tuple[int, ...]]:
+    """Return the seqs that facts or decisions rest on, by seq; none for a record that rests on nothing."""
+    found: dict[int, tuple[int, ...]] = {}
+    sql = f"SELECT owner, rests_on FROM support WHERE owner {_OF}"
+    for owner, rests_on in fetch_all(connection, sql, (json.dumps(list(seqs)),)):
+        found[owner] = (*found.get(owner, ()), rests_on)
+    return found
