@@ -12,9 +12,8 @@ from keepthread.server.context.moment import FINISHED, Moment, read_moment
 from keepthread.server.context.packing import Item
 from keepthread.server.context.ranking import Weights
 from keepthread.server.context.sections import decision_items, pinned_items, plan_section_items
+from keepthread.server.context.tail import last_request
 from keepthread.server.handoff.note import handoff_items
-from keepthread.server.handoff.steps import step_line
-from keepthread.stores.archive import recent
 from keepthread.stores.records import Author
 from keepthread.stores.windows import get_window
 
@@ -70,11 +69,7 @@ def _in_brief(item: Item) -> Item:
 
 def _left_behind(moment: Moment) -> list[Item]:
     items = [i._replace(priority=n) for n, i in enumerate(handoff_items(moment))]
-    asked = recent(moment.connection, moment.workspace, where="user", limit=1)
-    if asked:
-        line = "last request:\n" + step_line(asked[0])
-        items.append(Item(line, asked[0].seq, priority=-1))
-    return items
+    return items + last_request(moment, priority=-1)
 
 
 def _to_do(moment: Moment) -> list[Item]:

@@ -26,10 +26,10 @@ from keepthread.server.capture.host import host_process
 from keepthread.server.capture.transcript_check import prompt_is_human
 from keepthread.server.capture.windows import close_session, open_session, session_author
 from keepthread.server.places import Place, database_path, find_place
-from keepthread.stores.archive import find_by_ref, get_entry, has_ref_below
+from keepthread.stores.archive import entries, find_by_ref, has_ref_below
 from keepthread.stores.database import open_database
 from keepthread.stores.journal import Journal, Transaction
-from keepthread.stores.records import Author, parse_id
+from keepthread.stores.records import Author
 from keepthread.stores.windows import add_window_event, windows
 
 PAYLOAD_BYTES_MAX = 64 << 20
@@ -104,13 +104,14 @@ def _read_payload(stream: BinaryIO) -> bytes:
 
 
 def _session_start(hook: Hook) -> str:
+    place = _place(hook)
     with hook.journal.transaction() as tx:
         author, fresh = open_session(
             tx,
             session=hook.session,
             source=hook.text("source") or "startup",
             host=host_process(hook.environ),
-            place=_place(hook),
+            place=place,
             client=hook.adapter.client,
         )
     if not fresh:  # the client ran the same hook twice (settings and plugin): inject once
@@ -119,8 +120,7 @@ def _session_start(hook: Hook) -> str:
     from keepthread.server.brief import brief_window  # noqa: PLC0415
     from keepthread.server.handoff.reconcile import reconcile_at_opening  # noqa: PLC0415
 
-    reconcile_at_opening(hook.journal, author, _place(hook).tree)
-
+    reconcile_at_opening(hook.journal, author, place.tree)
     reader = open_database(hook.journal.path, "reader", vectors=True)
     window = brief_window(reader, author, hook.journal.clock(), hook.journal.anchor.key)
     return hook.adapter.injected(window)
@@ -203,10 +203,8 @@ def _who_prompted(hook: Hook, tx: Transaction, author: Author, text: str) -> tup
         return "sys", machine_ref
     ref = f"{hook.session}:{prompt_id}" if prompt_id else ""
     known = find_by_ref(tx.connection, author.workspace, "user", ref) if ref else None
-    record = parse_id(known.id) if known else None
-    if record is not None:
-        entry = get_entry(tx.connection, author.workspace, record)
-        if entry is not None and entry.output != text:
+    if known is not None:
+        if entries(tx.connection, [known.seq])[known.seq].output != text:
             return "sys", machine_ref
     elif ref and has_ref_below(tx.connection, author.workspace, "hook", f"{ref}:"):
         return "sys", machine_ref

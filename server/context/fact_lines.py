@@ -54,14 +54,15 @@ def fact_items(
         for f in moment.instructions
         if f.seq not in pinned
     ]
-    for block in BLOCKS:
-        lines = [
-            Item(_line(moment, reading, fact), fact.seq, score.total, parts=score.parts())
-            for seq, score in reading.scores.items()
-            if (fact := reading.facts.get(seq)) is not None
-            and not _expired(moment, fact)
-            and _block(moment, reading, fact) == block
-        ]
+    blocks: dict[str, list[Item]] = {block: [] for block in BLOCKS}
+    for seq, score in reading.scores.items():
+        fact = reading.facts.get(seq)
+        if fact is not None and not _expired(moment, fact):
+            line = _line(moment, reading, fact)
+            blocks[_block(moment, reading, fact)].append(
+                Item(line, seq, score.total, parts=score.parts())
+            )
+    for block, lines in blocks.items():
         if lines:
             items.append(lines[0]._replace(text=f"{block}:\n{lines[0].text}"))
             items.extend(lines[1:])

@@ -17,9 +17,7 @@ def tail_items(moment: Moment) -> list[Item]:
         reversed(recent(moment.connection, moment.workspace, where="call", limit=STEPS_SHOWN))
     )
     items = [i._replace(priority=-200 + n) for n, i in enumerate(handoff_items(moment))]
-    asked = recent(moment.connection, moment.workspace, where="user", limit=1)
-    if asked:
-        items.append(Item("last request:\n" + step_line(asked[0]), asked[0].seq, priority=-100))
+    items.extend(last_request(moment, priority=-100))
     brief = _older_steps(moment, steps)
     if brief is not None:
         items.append(brief)
@@ -29,6 +27,12 @@ def tail_items(moment: Moment) -> list[Item]:
             line = "last steps, newest last:\n" + line
         items.append(Item(line, step.seq, priority=-place))
     return items
+
+
+def last_request(moment: Moment, *, priority: int) -> list[Item]:
+    """Return the user's last message as one line; [] before there is any."""
+    asked = recent(moment.connection, moment.workspace, where="user", limit=1)
+    return [Item("last request:\n" + step_line(e), e.seq, priority=priority) for e in asked]
 
 
 def _older_steps(moment: Moment, shown: list[Entry]) -> Item | None:
