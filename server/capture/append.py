@@ -67,15 +67,7 @@ def append_call(
     path = relative_path(tree, call.path) if tree and call.path else call.path
     sha256 = signature = ""
     if path and tree and not own:
-        try:
-            seen = read_file(tree, path, HASHED_BYTES_MAX)
-            sha256, signature = seen.sha256, seen.signature
-        except FileRefused:
-            path = (
-                path
-                if relative_path(tree, path) and not os.path.isdir(os.path.join(tree, path))
-                else ""
-            )
+        path, sha256, signature = _hashed(tree, path)
     wrote = tuple(w for w in (_place(tree, w) for w in call.wrote) if w)
     shown = {path, *(_place(tree, p) for p in (call.path, *call.shows))}
     written_by_agent = any(
@@ -114,6 +106,19 @@ def append_call(
     if tx.seq != before and sha256 and not call.is_error and not wrote:
         _verify_facts(tx, author, made, path, kept.text)
     return made
+
+
+def _hashed(tree: str, path: str) -> tuple[str, str, str]:
+    """Return (path, hash, signature) of a file as it lies in ``tree``.
+
+    What cannot be read has no hash, and a folder or a place outside has no path either.
+    """
+    try:
+        seen = read_file(tree, path, HASHED_BYTES_MAX)
+    except FileRefused:
+        inside = relative_path(tree, path) and not os.path.isdir(os.path.join(tree, path))
+        return (path if inside else ""), "", ""
+    return path, seen.sha256, seen.signature
 
 
 def _place(tree: str, path: str) -> str:
