@@ -27,7 +27,7 @@ from keepthread.server.settings import Settings
 from keepthread.stores.archive import entries, last_capture
 from keepthread.stores.clock import Clock
 from keepthread.stores.database import Role, open_database
-from keepthread.stores.embeddings import BackgroundEmbedder, Embedder
+from keepthread.stores.embeddings import BackgroundEmbedder
 from keepthread.stores.errors import ReadOnly, StorageFull, StoreError, UnknownRecord
 from keepthread.stores.journal import Journal, intact_records
 from keepthread.stores.ledger import plan_items
@@ -80,7 +80,7 @@ class Memory:
         self.embedding_fault: Callable[[], str] = str  # why no vectors are made; "" while they are
         self.gate = Gate(
             self._model,
-            embedder=self._ready_embedder,
+            embedder=self.embedder.get,
             settings=GateSettings(
                 settings.writes_per_window,
                 settings.writes_between_calls,
@@ -188,7 +188,7 @@ class Memory:
         if not query.strip():
             hits = recent_passages(self.reader, workspace, filters, limit)
         else:
-            model = self._usable_embedder()
+            model = self.gate.embedder()
             vector = model.embed([query])[0] if model is not None else None
             hits = search_passages(self.reader, workspace, query, vector, filters, limit)
         sound = intact_records(self.reader, sorted({h.entry for h in hits}))
@@ -274,12 +274,6 @@ class Memory:
     def _pinned_overflow(self, goal: str, constraints: Sequence[str]) -> int:
         need = pinned_size("task-1000", goal, constraints, self.counter.count)
         return need - STAGES["execute"]["pinned"]
-
-    def _ready_embedder(self) -> Embedder | None:
-        return self.embedder.get()
-
-    def _usable_embedder(self) -> Embedder | None:
-        return self.gate.embedder()
 
 
 def client_of_environment(

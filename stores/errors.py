@@ -51,12 +51,6 @@ class UnknownRecord(StoreError):
     code = "unknown_record"
 
 
-class StaleVersion(StoreError):
-    """A plan item or task changed since the caller last saw it."""
-
-    code = "stale_version"
-
-
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG)
 _READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 

@@ -31,8 +31,6 @@ _DECIDING = "fact fact_event decision plan plan_event question question_event ta
 Commit = Callable[[Transaction, Author, Write], tuple[Outcome, int | None]]
 """Writes an admitted Write; returns the outcome and the seq of the record it made, if any."""
 
-Refuse = Callable[[GateView], Refusal | None]
-
 
 class GateSettings(NamedTuple):
     """Write budgets (0 = none) and the judge."""
@@ -103,13 +101,11 @@ class Gate:
 
     def view(self, caller: Caller) -> GateView:
         """Return the rules' view of a caller, for answers that need what the rules see."""
-        return GateView(
-            self._journal.connection,
-            caller,
-            self._journal.clock(),
-            self.embedder(),
-            self._pinned_overflow,
-        )
+        return self._view(caller, self.embedder())
+
+    def _view(self, caller: Caller, embedder: Embedder | None) -> GateView:
+        now = self._journal.clock()
+        return GateView(self._journal.connection, caller, now, embedder, self._pinned_overflow)
 
     def _judge(
         self,
@@ -119,9 +115,7 @@ class Gate:
         prepare: Callable[[Write, GateView], Write | Refusal] | None,
         last: bool,
     ) -> Write | Refusal:
-        view = GateView(
-            self._journal.connection, caller, self._journal.clock(), embedder, self._pinned_overflow
-        )
+        view = self._view(caller, embedder)
         too_long = check_length(write, view)
         if too_long is not None:
             return too_long
