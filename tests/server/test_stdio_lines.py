@@ -102,10 +102,10 @@ def test_of_a_line_that_is_too_long_only_both_ends_are_kept() -> None:
     ],
 )
 def test_the_worst_lines_are_checked_in_bounded_time(content: bytes) -> None:
-    started = time.process_time()
+    started = time.thread_time()
     assert isinstance(parse_line(Line(content)), Refusal)
     assert request_id(content) is None
-    assert time.process_time() - started < LINE_SECONDS_MAX
+    assert time.thread_time() - started < LINE_SECONDS_MAX
 
 
 @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))

@@ -22,6 +22,6 @@ def test_camel_case_words_are_also_found_by_their_parts(text: str, parts: str) -
 
 @pytest.mark.parametrize("text", ["x" * 200_000, "a1" * 100_000, "Ab " * 60_000])
 def test_long_digests_cost_no_more_than_words(text: str) -> None:
-    began = time.process_time()
+    began = time.thread_time()
     identifier_parts(text)
-    assert time.process_time() - began < 1.0
+    assert time.thread_time() - began < 1.0

@@ -282,10 +282,10 @@ def test_the_score_orders_directives_above_descriptions() -> None:
 def test_a_fact_of_two_hundred_characters_is_judged_in_milliseconds() -> None:
     text = " ".join(DESCRIPTIONS)[:200]
     find_directive(text)
-    start = time.process_time()
+    start = time.thread_time()
     for _ in range(50):
         find_directive(text)
-    assert (time.process_time() - start) / 50 < 0.01
+    assert (time.thread_time() - start) / 50 < 0.01
 
 
 @pytest.mark.parametrize(
@@ -308,9 +308,9 @@ def test_a_fact_of_two_hundred_characters_is_judged_in_milliseconds() -> None:
     ],
 )
 def test_hostile_repetition_stays_within_half_a_second(piece: str) -> None:
-    start = time.process_time()
+    start = time.thread_time()
     find_directive(piece * (200_000 // len(piece)))
-    assert time.process_time() - start < 0.5
+    assert time.thread_time() - start < 0.5
 
 
 def test_the_shipped_model_is_small() -> None:

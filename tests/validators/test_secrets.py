@@ -460,9 +460,9 @@ def test_spans_are_in_order_and_do_not_overlap(parts: list[str]) -> None:
 def test_time_grows_linearly_with_hostile_text(unit: str) -> None:
     def seconds(size: int) -> float:
         text = unit * (size // len(unit))
-        started = time.process_time()
+        started = time.thread_time()
         find_secrets(text)
-        return time.process_time() - started
+        return time.thread_time() - started
 
     seconds(1_000)
     small = min(seconds(25_000) for _ in range(3))

@@ -109,10 +109,10 @@ def test_a_path_that_leads_out_or_to_no_file_reads_nothing(
         listener.bind("socket")
     outside = str(attacked.parent / "outside")
     given = path.replace("{outside}", outside).replace("{work}", str(attacked))
-    began = time.process_time()
+    began = time.thread_time()
     with pytest.raises(FileRefused) as refused:
         read_file(str(attacked), given)
-    assert time.process_time() - began < SECONDS_MAX
+    assert time.thread_time() - began < SECONDS_MAX
     assert SECRET not in str(refused.value)
     relative = relative_path(str(attacked), given) if "\0" not in given else ""
     if relative and path != "huge":
@@ -174,10 +174,10 @@ def test_capture_file_archives_nothing_from_outside(memory: Memory, attacked: Pa
 )
 def test_the_watch_on_files_takes_what_lies_outside_for_gone(attacked: Path, path: str) -> None:
     source = FileSource(path, "0" * 64, "1:1:1")
-    began = time.process_time()
+    began = time.thread_time()
     change = FileWatch(str(attacked)).changed(source)
     assert change is not None and change.now == ""
-    assert time.process_time() - began < SECONDS_MAX
+    assert time.thread_time() - began < SECONDS_MAX
 
 
 def test_a_hook_hashes_no_file_outside_and_none_through_a_link(db: str, attacked: Path) -> None:

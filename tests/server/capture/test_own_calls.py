@@ -67,9 +67,9 @@ def test_a_command_that_only_names_it_is_an_ordinary_one(command: str) -> None:
      "env " * 50_000 + "keepthread-", "from " * 40_000 + " keepthread/", "<<a\n" * 20_000 + "keepthread-"],
 )  # fmt: skip
 def test_no_command_is_long_enough_to_be_searched_slowly(hostile: str) -> None:
-    began = time.process_time()
+    began = time.thread_time()
     runs_keepthread(hostile)
-    assert time.process_time() - began < 0.2
+    assert time.thread_time() - began < 0.2
 
 
 def test_our_window_read_through_the_client_or_the_shell_is_no_evidence(tmp_path: Path) -> None:

@@ -109,10 +109,10 @@ def test_odd_text_is_counted_and_cut(text: str) -> None:
 def test_long_runs_of_one_thing_take_little_time(text: str) -> None:
     run = text * (200_000 // len(text))
     COUNTER.load()
-    started = time.process_time()
+    started = time.thread_time()
     assert COUNTER.count(run) > 0
     assert COUNTER.count(COUNTER.cut(run, 500)) <= 500
-    assert time.process_time() - started < 5
+    assert time.thread_time() - started < 5
 
 
 def test_a_safety_factor_is_applied_and_rounded_up() -> None:
