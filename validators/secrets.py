@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from keepthread.validators import public_keys
 from keepthread.validators import secret_rules as rules
 from keepthread.validators.secret_labels import assigned_secrets
 from keepthread.validators.secret_rules import Secret
@@ -71,6 +72,8 @@ def find_secrets(text: str) -> list[Secret]:
         *assigned_secrets(text, lower),
         *_encoded(text, runs),
     ]
+    if public_keys.HINT in text:
+        found = [s for s in found if not public_keys.is_public_key(text, s.start, s.stop)]
     return _merged(_outside_markers(text, found) if REDACTED in text else found)
 
 

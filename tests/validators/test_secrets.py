@@ -6,6 +6,7 @@ repository find nothing either.
 
 import base64
 import json
+import pkgutil
 import random
 import string
 import subprocess
@@ -13,6 +14,7 @@ import sys
 import time
 
 import pytest
+from detect_secrets import plugins
 from detect_secrets.plugins import (
     artifactory,
     aws,
@@ -239,6 +241,14 @@ def test_what_detect_secrets_finds_is_redacted(plugin: BasePlugin, text: str) ->
         assert not set(plugin.analyze_string(redacted)) & secrets
 
 
+def test_the_floor_has_every_plugin_that_knows_a_kind_of_secret() -> None:
+    # The entropy of a string, and an address, are no kinds: they would take ids and hashes.
+    modules = {module.name for module in pkgutil.iter_modules(plugins.__path__)}
+    judged = {type(plugin).__module__.rpartition(".")[2] for plugin, _ in FLOOR}
+
+    assert modules - judged == {"base", "high_entropy_strings", "ip_public"}
+
+
 A, B = made_up(ALNUM, 32, 8), made_up(HEX, 40, 9)
 FOUND = [  # text, the secret in it, its kind
     (f"export OPENAI_API_KEY=sk-proj-{A}\n", f"sk-proj-{A}", "openai key"),
@@ -371,6 +381,53 @@ UNTOUCHED = [
 ]
 
 
+GOOGLE_KEY = "AIza" + made_up(ALNUM + "-_", 35)
+PUBLISHED_KEY = "AIzaSyDSb51JiIcB6OJpw" + "wMicseKRhhrOq1cS7g"  # in the SDK of Firebase
+
+PUBLIC = [
+    f'const app = initializeApp({{\n  apiKey: "{GOOGLE_KEY}",\n  authDomain: "shop.firebaseapp.com",\n}});',
+    f'{{"projectId": "shop", "messagingSenderId": "61", "apiKey": "{GOOGLE_KEY}"}}',
+    f'"client": [{{"client_info": {{"mobilesdk_app_id": "1:61:android:ab"}}, "oauth_client": [],\n'
+    f'  "api_key": [\n    {{ "current_key": "{GOOGLE_KEY}" }}\n  ]}}]',
+    f"<dict>\n<key>API_KEY</key>\n<string>{GOOGLE_KEY}</string>\n<key>GOOGLE_APP_ID</key>\n<string>1:61</string>",
+    f'<script src="https://maps.googleapis.com/maps/api/js?v=3&amp;key={GOOGLE_KEY}&callback=init"></script>',
+    f'<iframe src="https://www.google.com/maps" data-src="https://maps.google.com/maps/embed/v1/place?key={GOOGLE_KEY}">',
+    f"NEXT_PUBLIC_FIREBASE_API_KEY={GOOGLE_KEY}",
+    f"VITE_GOOGLE_MAPS_API_KEY='{GOOGLE_KEY}'",
+    f"GOOGLE_API_KEY={PUBLISHED_KEY}",
+    PUBLISHED_KEY,
+]
+
+NOT_PUBLIC = [
+    GOOGLE_KEY,
+    f'apiKey: "{GOOGLE_KEY}"',
+    f"GOOGLE_API_KEY={GOOGLE_KEY}",
+    f"FIREBASE_AUTH_DOMAIN=shop.firebaseapp.com\nGEMINI_API_KEY={GOOGLE_KEY}",
+    f'authDomain: "shop.firebaseapp.com",\ngeminiApiKey: "{GOOGLE_KEY}"',
+    f"VITE_GEMINI_API_KEY={GOOGLE_KEY}",
+    f"curl 'https://maps.googleapis.com/maps/api/geocode/json?address=Bonn&key={GOOGLE_KEY}'",
+    f"https://generativelanguage.googleapis.com/v1beta/models?key={GOOGLE_KEY}",
+    f'apiKey: "{GOOGLE_KEY}",{" " * 700}authDomain: "shop.firebaseapp.com"',
+]
+
+
+@pytest.mark.parametrize("text", PUBLIC)
+def test_a_key_that_every_visitor_gets_is_no_secret(text: str) -> None:
+    assert redact(text, KEY) == (text, ())
+
+
+@pytest.mark.parametrize("text", NOT_PUBLIC)
+def test_the_same_key_anywhere_else_is_one(text: str) -> None:
+    assert GOOGLE_KEY not in redact(text, KEY)[0]
+
+
+def test_a_public_configuration_hides_no_other_secret() -> None:
+    token = "ghp_" + made_up(ALNUM, 36)
+    text = f'apiKey: "{GOOGLE_KEY}", authDomain: "shop.firebaseapp.com", token: "{token}"'
+
+    assert [text[s.start : s.stop] for s in find_secrets(text)] == [token]
+
+
 @pytest.mark.parametrize("text", UNTOUCHED)
 def test_a_look_alike_stays_as_it_is(text: str) -> None:
     assert redact(text, KEY) == (text, ())
@@ -448,6 +505,8 @@ def test_spans_are_in_order_and_do_not_overlap(parts: list[str]) -> None:
         "mysql -",
         "login a ",
         "AKIA",
+        f'apiKey: "{GOOGLE_KEY}" ',
+        f"{GOOGLE_KEY}&key=",
         "sk-",
         "xoxb-1234567890-",
         "x" * 97 + "_token",
