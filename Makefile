@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 CLIENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/keepthread-clients
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: install demo test test-clients check soak clean
+.PHONY: install demo test test-clients check soak mcpb clean
 
 # A stamp a level: the core, then what tests need (torch first and by its exact version, so
 # that pip takes the CPU wheel and sentence-transformers does not pull another).
@@ -38,17 +38,26 @@ $(CLIENTS)/.installed:
 	  --prefix $(CLIENTS) @anthropic-ai/claude-code @openai/codex @google/gemini-cli
 	touch $@
 
-# Servers to put behind the relay: from PyPI and npm.
+# Servers to put behind the relay, and uv for the bundle: from PyPI and npm.
 $(CLIENTS)/.servers: $(CLIENTS)/.installed
 	$(PYTHON) -m venv $(CLIENTS)/servers
 	$(CLIENTS)/servers/bin/python -m pip install --quiet --disable-pip-version-check \
-	  mcp-server-git mcp-server-time mcp-server-fetch
+	  mcp-server-git mcp-server-time mcp-server-fetch uv
 	PATH="$(CLIENTS)/node_modules/.bin:$$PATH" npm install --silent --no-fund --no-audit \
 	  --prefix $(CLIENTS) @modelcontextprotocol/server-filesystem @modelcontextprotocol/server-everything
 	touch $@
 
-test-clients: $(VENV)/.checks $(CLIENTS)/.servers
+test-clients: $(VENV)/.checks $(CLIENTS)/.servers mcpb
 	CLIENTS_BIN="$(CLIENTS)/node_modules/.bin" SERVERS_BIN="$(CLIENTS)/servers/bin" $(BIN)/python -m pytest -m clients tests/clients
+
+# The bundle for Claude Desktop, checked and packed by the format's own tool: dist/keepthread.mcpb
+mcpb: $(VENV)/.core
+	npm install --silent --no-fund --no-audit --prefix $(CLIENTS) @anthropic-ai/mcpb
+	rm -rf build/mcpb && mkdir -p build/mcpb dist
+	cp .claude-desktop/manifest.json .claude-desktop/pyproject.toml .claude-desktop/launch.py build/mcpb
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/mcpb .
+	$(CLIENTS)/node_modules/.bin/mcpb validate build/mcpb/manifest.json
+	$(CLIENTS)/node_modules/.bin/mcpb pack build/mcpb dist/keepthread.mcpb
 
 check: $(VENV)/.checks
 	$(BIN)/ruff check .
@@ -59,4 +68,4 @@ soak: $(VENV)/.tests
 	$(BIN)/python -m pytest -q -m soak tests
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache dist
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache dist build

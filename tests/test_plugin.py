@@ -82,6 +82,16 @@ def test_its_own_environment_comes_first_then_the_path_then_the_home(
     assert launch(plugin, "hook", "claude-code", path=path).stdout == "own hook claude-code\n"
 
 
+def test_an_empty_environment_is_enough(plugin: Path, tmp_path: Path) -> None:
+    launcher = str(plugin / ".claude-plugin/keepthread")
+    put(plugin / ".venv/bin/keepthread", "echo own $*")
+    ran = subprocess.run([launcher, "serve"], env={}, capture_output=True, text=True, check=True)
+    assert ran.stdout == "own serve\n"
+    shutil.rmtree(plugin / ".venv")
+    put(tmp_path / "home/Library/Python/3.12/bin/keepthread", "echo pip $*")
+    assert launch(plugin, "serve", home=str(tmp_path / "home")).stdout == "pip serve\n"
+
+
 def test_without_an_installed_command_uvx_runs_the_plugins_own_source(
     plugin: Path, tmp_path: Path
 ) -> None:
