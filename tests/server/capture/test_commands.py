@@ -154,10 +154,13 @@ def test_a_commands_files_are_those_of_the_folder_it_ran_in(
      "cd " + " " * 100_000, "tee -a " * 20_000, "> " * 50_000, "cat " + "'a\"" * 30_000, "sed -i" * 20_000],
 )  # fmt: skip
 def test_no_command_is_long_or_odd_enough_to_hold_a_hook_up(hostile: str) -> None:
-    began = time.thread_time()
-    file_read_by(hostile)
-    files_written_by(hostile)
-    files_shown_by(hostile)
-    expand(hostile)
-    working_folder(hostile, "/w")
-    assert time.thread_time() - began < 0.05
+    def seconds() -> float:
+        began = time.thread_time()
+        file_read_by(hostile)
+        files_written_by(hostile)
+        files_shown_by(hostile)
+        expand(hostile)
+        working_folder(hostile, "/w")
+        return time.thread_time() - began
+
+    assert min(seconds() for _ in range(3)) < 0.05
