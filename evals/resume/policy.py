@@ -98,6 +98,7 @@ class Agent:
     def __init__(self, mind: Mind, world: World) -> None:
         self.mind, self.world = mind, world
         self.migrated = 0
+        self.succeeded = True
 
     async def step(self) -> bool:
         """Do the next step; False when nothing is left."""
@@ -148,14 +149,16 @@ class Agent:
         if needs_retries(path) and not retries:
             retries = await self._choose_retries()
         build = known.build or await self._read_build()
+        after = new_text(path, timeout, style, retries)
         if path not in known.written:
-            before, after = self.world.read(path), new_text(path, timeout, style, retries)
-            self.world.edit(path, after)
-            await self.mind.saw_edit(path, before, after)
-        built = known.last_succeeded and path in known.last_command
-        if not built:
-            commit = f"git add -A && git commit -qm '{step.title}' --allow-empty"
-            await self._run(" && ".join([*known.directions, f"{build} {path}", commit]))
+            await self._edit(path, after)
+        commit = f"git add -A && git commit -qm '{step.title}' --allow-empty"
+        command = " && ".join([*known.directions, f"{build} {path}", commit])
+        if not (known.last_succeeded and path in known.last_command):
+            await self._run(command)
+            if not self.succeeded:  # a kill may have cut the file in two
+                await self._edit(path, after)
+                await self._run(command)
         await self.mind.finish(step)
         self.migrated += 1
 
@@ -205,7 +208,12 @@ class Agent:
         await self.mind.learn(f"The build command is `{build}`", "ci.yml", "build command")
         return build
 
+    async def _edit(self, path: str, after: str) -> None:
+        before = self.world.read(path)
+        self.world.edit(path, after)
+        await self.mind.saw_edit(path, before, after)
+
     async def _run(self, command: str) -> str:
-        succeeded, output = self.world.run(command)
-        await self.mind.saw_run(command, succeeded, output)
+        self.succeeded, output = self.world.run(command)
+        await self.mind.saw_run(command, self.succeeded, output)
         return output

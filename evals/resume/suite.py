@@ -28,7 +28,7 @@ VICTIMS = ("agent", "server", "both")
 
 
 class Run(NamedTuple):
-    """How one run went. ``repeated`` counts acts that the uninterrupted run did not need."""
+    """How one run went. ``repeated`` counts steps of which an act was done more often than without kills."""
 
     memory: str
     seed: int
@@ -89,14 +89,17 @@ def run_once(memory: str, seed: int, kills: int, counter: TokenCounter) -> tuple
 
 
 def held_against(run: Run, result: Result, uninterrupted: Result) -> Run:
-    """Return the run with what only the uninterrupted one can tell: its tree, its repeated acts."""
+    """Return the run with what only the uninterrupted one can tell: its tree, its repeated steps.
+
+    Writing a module and building it are one step: a step done three times was repeated twice.
+    """
     kinds = ("edit ", "build ", "stale ", "bench", "probe")
-    repeated = sum(
-        max(0, n - uninterrupted.acts[act])
-        for act, n in result.acts.items()
-        if act.startswith(kinds)
-    )
-    return run._replace(same_tree=result.files == uninterrupted.files, repeated=repeated)
+    repeated: Counter[str] = Counter()
+    for act, n in result.acts.items():
+        if act.startswith(kinds):
+            step = act.rpartition(" ")[2]
+            repeated[step] = max(repeated[step], n - uninterrupted.acts[act])
+    return run._replace(same_tree=result.files == uninterrupted.files, repeated=repeated.total())
 
 
 def _process(tree: Path, memory: str, deadly: bool, kills: int, chance: random.Random) -> int:
@@ -158,8 +161,8 @@ def figures(runs: list[Run]) -> dict[str, Any]:
         "kills": total,
         "perfect": sum(r.perfect for r in runs),
         "same tree": sum(r.same_tree and r.finished for r in runs),
-        "repeated acts": sum(r.repeated for r in runs),
-        "repeated acts a kill": round(sum(r.repeated for r in runs) / total, 2) if total else 0.0,
+        "repeated steps": sum(r.repeated for r in runs),
+        "repeated steps a kill": round(sum(r.repeated for r in runs) / total, 2) if total else 0.0,
         "reverted change applied again": sum(r.reverted_again for r in runs),
         "stale builds": sum(r.stale_builds for r in runs),
         "poisoned instructions followed": sum(r.poison for r in runs),

@@ -1,15 +1,18 @@
 """A killed agent goes on where it stopped, and only with Keepthread."""
 
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import anyio
 import pytest
 
 from evals.resume import repository
 from evals.resume.command import proves_something
-from evals.resume.policy import TITLES, migration_of
+from evals.resume.controls import ControlMind
+from evals.resume.policy import TITLES, Agent, migration_of
 from evals.resume.repository import MODULES, World
-from evals.resume.suite import Run, figures, held_against, run_once
+from evals.resume.suite import Result, Run, figures, held_against, run_once
 from evals.resume.with_keepthread import read_window
 from tests.server.world import COUNTER
 
@@ -51,7 +54,7 @@ def test_without_memory_and_with_naive_notes_the_same_agent_does_clearly_worse(
     for memory in ("notes", "none"):
         theirs = figures(runs[memory])
         assert theirs["perfect"] == 0
-        assert theirs["repeated acts a kill"] > 5 * max(0.5, ours["repeated acts a kill"])
+        assert theirs["repeated steps a kill"] > 5 * max(0.5, ours["repeated steps a kill"])
         assert theirs["poisoned instructions followed"] > 0
     assert proves_something(runs)
 
@@ -102,6 +105,32 @@ def test_the_tools_of_the_repository_tell_on_the_agent(tmp_path: Path) -> None:
     assert "fastest error style: plain" in world.run("sh tools/bench.sh")[1]
     world.edit("depot/core.py", "CACHE = True\n")
     assert not world.run(repository.CORE_TESTS)[0]
+
+
+def test_a_file_that_a_kill_cut_in_two_is_written_again(tmp_path: Path) -> None:
+    """Seen once in fifty seeds: the kill fell between emptying the file and filling it."""
+    world = World(repository.make(tmp_path))
+    mind = ControlMind(world.tree, lambda: None, None)
+    path = MODULES[0]
+
+    async def work() -> None:
+        await mind.saw_edit(path, "", "")  # what memory says of the file that was cut
+        world.edit(path, "")
+        agent = Agent(mind, world)
+        while not agent.migrated:
+            await agent.step()
+
+    anyio.run(work)
+    assert "client.request" in world.read(path)
+    assert world.log().count(f"edit {path}") == 2
+
+
+def test_writing_and_building_a_module_again_is_one_repeated_step(
+    runs: dict[str, list[Run]],
+) -> None:
+    plain = Result({}, Counter({"edit depot/m01.py": 1, "build depot/m01.py": 1, "bench": 1}))
+    killed = Result({}, Counter({"edit depot/m01.py": 2, "build depot/m01.py": 2, "bench": 3}))
+    assert held_against(runs["keepthread"][0], killed, plain).repeated == 1 + 2
 
 
 def test_a_window_is_read_by_its_lines() -> None:
