@@ -24,6 +24,7 @@ from evals.resume.command import add_command as add_resume
 from evals.suites import (
     audit,
     contradiction,
+    grounding,
     injection,
     precision,
     probes,
@@ -84,6 +85,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     _add_probes(commands.add_parser("probes", help="recall of a recorded run against tokens"))
     _add_audit(commands.add_parser("audit", help="hold served facts against their sources"))
+    _add_grounding(commands.add_parser("grounding", help="claims held against what they cite"))
     write = commands.add_parser("table", help="the table of the newest results")
     write.add_argument("--write", action="store_true", help="into the README, between its markers")
     write.set_defaults(command=print_table)
@@ -129,6 +131,23 @@ def run_audit(options: argparse.Namespace) -> int:
     figures = {**audit.score_audit(checked), **told}
     print(json.dumps(figures, indent=1, ensure_ascii=False))
     _conclude(options, audit, figures, current_commit())
+    return 0
+
+
+def run_grounding(options: argparse.Namespace) -> int:
+    """``grounding``: hold true, false and mismatched claims against entries, print mistakes and figures."""
+    if options.claims is None:
+        found = grounding.read(options.data)
+    else:
+        found = grounding.read_claims(options.data, options.claims)
+    found = grounding.half_of(found, options.half)
+    similarity = grounding.meaning() if options.meaning else None
+    judged = grounding.judge(found, mismatches=options.mismatches, similarity=similarity)
+    for line in grounding.worst(judged, options.worst):
+        print(line)
+    figures = grounding.score(judged)
+    print(json.dumps(figures))
+    _conclude(options, grounding, figures, current_commit())
     return 0
 
 
@@ -202,6 +221,17 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of --db: which sample")
     parser.add_argument("--save", action="store_true", help="keep the figures in evals/results/")
     parser.set_defaults(command=run_audit, suite="audit")
+
+
+def _add_grounding(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data", type=Path, default=grounding.SCENARIO, help="our set, or traces")
+    parser.add_argument("--claims", type=Path, help="claims about the traces in the folder --data")
+    parser.add_argument("--half", choices=("tuning", "held-out"), default="", help="by entry")
+    parser.add_argument("--mismatches", type=int, default=grounding.MISMATCHES, help="a claim")
+    parser.add_argument("--meaning", action="store_true", help="with the embedding model")
+    parser.add_argument("--worst", type=int, default=20, help="mistakes to print, of each kind")
+    parser.add_argument("--save", action="store_true", help="keep the figures in evals/results/")
+    parser.set_defaults(command=run_grounding, suite="grounding")
 
 
 def _numbers(given: str) -> tuple[int, ...]:
