@@ -54,7 +54,10 @@ class Product:
     def bring(self, rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
         """Import rows of the import format; return the entry id of each ``ref``."""
         lines = (json.dumps(row, ensure_ascii=False) for row in rows)
-        return import_lines(self._memory.capture, self._memory.place.workspace, lines).ids
+        done = import_lines(self._memory.capture, self._memory.place.workspace, lines)
+        if done.faults:
+            raise ValueError(f"a suite's rows must all be good: {done.faults[:3]}")
+        return done.ids
 
     def embed_all(self, progress: Callable[[int], None] = lambda made: None) -> None:
         """Let the embedding worker finish; ``progress`` gets the size of each batch."""

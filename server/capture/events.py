@@ -3,6 +3,7 @@
 Clients rename and add fields; what is not understood is kept as it came, never refused.
 """
 
+import hashlib
 import json
 import posixpath
 import unicodedata
@@ -175,6 +176,20 @@ def is_machine_text(text: str) -> bool:
         if len(inside) > 5 and inside.upper() == inside and any(c.isalpha() for c in inside):
             return True
     return head.startswith("Another ") and " session sent a message" in head
+
+
+def prompt_refs(session: str, prompt_id: str, text: str) -> tuple[str, str]:
+    """Return the references of a prompt as a person's and as a machine's, which may share its id."""
+    if not prompt_id:
+        return "", ""
+    mark = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
+    return f"{session}:{prompt_id}", f"{session}:{prompt_id}:{mark}"
+
+
+def answer_ref(session: str, agent: str, prompt_id: str, said: str) -> str:
+    """Return the reference of what the assistant said to a prompt; the client gives it none."""
+    whole = f"{session}:{agent}:{prompt_id}:{said}".encode("utf-8", "replace")
+    return hashlib.sha256(whole).hexdigest()[:32]
 
 
 def answers_of_question_tool(payload: Mapping[str, Any]) -> str:

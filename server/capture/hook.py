@@ -18,8 +18,10 @@ from keepthread.server.capture.clients.adapter import NAMES as CLIENTS
 from keepthread.server.capture.clients.adapter import Adapter, load_adapter
 from keepthread.server.capture.events import (
     MCP_PREFIX,
+    answer_ref,
     answers_of_question_tool,
     is_machine_text,
+    prompt_refs,
 )
 from keepthread.server.capture.faults import report
 from keepthread.server.capture.host import host_process
@@ -190,8 +192,7 @@ def _who_prompted(hook: Hook, tx: Transaction, author: Author, text: str) -> tup
     person's only if its id is new, to machines too; an identical event seen twice is one event.
     """
     prompt_id = hook.text("prompt_id")
-    mark = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
-    machine_ref = f"{hook.session}:{prompt_id}:{mark}" if prompt_id else ""
+    ref, machine_ref = prompt_refs(hook.session, prompt_id, text)
     verdict = prompt_is_human(hook.text("transcript_path"), prompt_id, text)
     source = hook.payload.get("source")
     human = source in (None, "", "user", "sdk") and not is_machine_text(text)
@@ -201,7 +202,6 @@ def _who_prompted(hook: Hook, tx: Transaction, author: Author, text: str) -> tup
         human = human and verdict
     if not human:
         return "sys", machine_ref
-    ref = f"{hook.session}:{prompt_id}" if prompt_id else ""
     known = find_by_ref(tx.connection, author.workspace, "user", ref) if ref else None
     if known is not None:
         if entries(tx.connection, [known.seq])[known.seq].output != text:
@@ -216,10 +216,9 @@ def _stop(hook: Hook, tx: Transaction) -> None:
     if not said.strip():
         return
     author, _ = _author(hook, tx, last_words=True)
-    ref = hashlib.sha256(f"{hook.session}:{author.agent}:{hook.text('prompt_id')}:{said}".encode())
     append_message(
         tx, author, "say", said, channel="hook", key=hook.journal.anchor.key,
-        outer_ref=ref.hexdigest()[:32],
+        outer_ref=answer_ref(hook.session, author.agent, hook.text("prompt_id"), said),
     )  # fmt: skip
 
 

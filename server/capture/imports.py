@@ -1,37 +1,74 @@
-"""``keepthread import FILE``: recorded calls and messages as JSON Lines, into the archive at level 1.
+"""``keepthread import FILE``: what happened elsewhere, into the archive at level 1.
 
-A line is ``{"type":"tool_call","tool":…,"args":{…},"output":…,"is_error":…,"ts":…,"ref":…}`` or
-``{"type":"message","role":"user"|"assistant","speaker":…,"text":…,"ts":…,"ref":…}``. Messages
-that came by import back no instruction. A line with a ``ref`` or a ``ts`` that was imported before,
-word for word, is not stored twice; where a file has it several times, it is stored as often.
+The format is told by the content: the import format, a session file of Claude Code, or the file of the
+official memory server. What was imported, or captured by a hook or relay, is not stored twice.
+Messages that came by import back no instruction.
 """
 
-import hashlib
 import json
-from collections import Counter
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
+import apsw
+
 from keepthread.server.capture.append import append_call, append_message, clean_value
-from keepthread.server.capture.events import Call, is_own_call, is_shell, paths_of_call
-from keepthread.stores.clock import seconds, stamp
+from keepthread.server.capture.formats.claude_code import ClaudeCode
+from keepthread.server.capture.formats.item import BadLine, Item, Reader
+from keepthread.server.capture.formats.official_memory import OfficialMemory
+from keepthread.server.capture.formats.plain import Plain
+from keepthread.stores.archive import find_by_ref
+from keepthread.stores.clock import stamp
 from keepthread.stores.journal import Journal, Transaction
 from keepthread.stores.records import Author, Stamp
 from keepthread.stores.workspaces import ensure_workspace
 
 BATCH = 500
+FAULTS_MAX = 1_000
+"""So many bad lines are named; a file with more is of another kind."""
+
+_HEAD_LINES = 50
 
 
 class ImportFault(Exception):
-    """A line is not of the format; the message names the line and what is wrong. Earlier batches stay."""
+    """A file is of no known format, or mostly of none; the message says what is wrong."""
 
 
 class Imported(NamedTuple):
-    """What an import did. ``ids`` maps each ``ref`` to the id of its entry."""
+    """What an import did. ``ids`` maps each ``ref`` to the id of its entry; ``faults`` are (line, why)."""
 
-    entries: int
-    known: int
-    ids: dict[str, str]
+    entries: int = 0
+    known: int = 0
+    ids: dict[str, str] = {}
+    faults: tuple[tuple[int, str], ...] = ()
+
+
+class _Progress:
+    """What was done so far, and the items that wait for the next transaction."""
+
+    def __init__(self) -> None:
+        self.batch: list[Item] = []
+        self.ids: dict[str, str] = {}
+        self.faults: list[tuple[int, str]] = []
+        self.done = self.known = 0
+
+
+def import_file(
+    journal: Journal,
+    workspace_root: str,
+    path: str,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Imported:
+    """Import a file of any known format. Raises OSError, and ImportFault as ``import_lines``."""
+    with open(path, encoding="utf-8", errors="replace") as lines:
+        written = stamp(os.fstat(lines.fileno()).st_mtime)
+        folder = os.path.dirname(os.path.abspath(path))
+        if os.path.basename(folder) == "subagents":
+            folder = os.path.dirname(folder)
+        return import_lines(
+            journal, workspace_root, lines, progress, folder=folder, written=written
+        )
 
 
 def import_lines(
@@ -39,114 +76,125 @@ def import_lines(
     workspace_root: str,
     lines: Iterable[str],
     progress: Callable[[int], None] = lambda done: None,
+    *,
+    folder: str = "",
+    written: str = "",
 ) -> Imported:
-    """Import every line, in transactions of BATCH lines. Raises ImportFault at the first bad line."""
-    ids: dict[str, str] = {}
-    seen: Counter[str] = Counter()
-    done = known = 0
-    batch: list[tuple[int, str]] = []
+    """Import every line in transactions of BATCH entries; bad lines are named, and the rest goes on.
 
-    def flush() -> None:
-        nonlocal done, known
-        with journal.transaction() as tx:
-            author = Author(ensure_workspace(tx.connection, workspace_root), "import")
-            for number, line in batch:
-                before = tx.seq
-                made, ref = _append_line(tx, author, number, line, seen, journal.anchor.key)
-                known += tx.seq == before
-                if ref:
-                    ids[ref] = made.id
-        done += len(batch)
-        batch.clear()
-        progress(done)
-
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            batch.append((number, line))
-        if len(batch) == BATCH:
-            flush()
-    if batch:
-        flush()
-    return Imported(done - known, known, ids)
+    ``folder`` is where a client keeps what its session file leaves out; ``written`` the file's time.
+    Raises ImportFault where no line, or nearly none, is of a known format: earlier batches stay.
+    """
+    state = _Progress()
+    for item in _items(lines, state, folder, written):
+        state.batch.append(item)
+        if len(state.batch) == BATCH:
+            _flush(journal, workspace_root, state)
+            progress(state.done)
+    if state.batch:
+        _flush(journal, workspace_root, state)
+        progress(state.done)
+    return Imported(state.done - state.known, state.known, state.ids, tuple(state.faults))
 
 
-def _append_line(
-    tx: Transaction, author: Author, number: int, line: str, seen: Counter[str], key: bytes
-) -> tuple[Stamp, str]:
+def read_items(lines: Iterable[str], folder: str = "", written: str = "") -> Iterator[Item]:
+    """Yield what a file tells, and store nothing; bad lines tell nothing. Raises ImportFault."""
+    return _items(lines, _Progress(), folder, written)
+
+
+def is_known(connection: apsw.Connection, workspace: int, item: Item) -> Stamp | None:
+    """Return the entry that the same event made before, whichever channel told of it."""
+    for channel, ref in (*item.known_as, ("import", item.ref)):
+        found = find_by_ref(connection, workspace, channel, ref) if ref else None
+        if found is not None:
+            return found
+    return None
+
+
+def _items(lines: Iterable[str], state: _Progress, folder: str, written: str) -> Iterator[Item]:
+    """Yield the items of all lines; what is wrong with a line goes to ``state.faults``."""
+    numbered = ((n, line) for n, line in enumerate(lines, 1) if line.strip())
+    reader, head = _recognised(numbered, folder, written)
+    for number, line in chain(head, numbered):
+        try:
+            yield from reader.read(_row(line))
+        except BadLine as error:
+            state.faults.append((number, str(error)))
+            if len(state.faults) > FAULTS_MAX:
+                raise ImportFault(
+                    f"more than {FAULTS_MAX} lines are bad, up to line {number}: {error}"
+                ) from error
+    yield from reader.end()
+
+
+def _recognised(
+    numbered: Iterator[tuple[int, str]], folder: str, written: str
+) -> tuple[Reader, list[tuple[int, str]]]:
+    """Return the reader for the first line that is of a known format, and the lines read to find it."""
+    head: list[tuple[int, str]] = []
+    why = "it is empty"
+    for number, line in numbered:
+        head.append((number, line))
+        try:
+            row = _row(line)
+        except BadLine as error:
+            why = f"line {number}: {error}"
+        else:
+            reader = _reader_for(row, folder, written)
+            if reader is not None:
+                return reader, head
+            why = f"line {number}: type {row.get('type')!r} is not known"
+        if len(head) == _HEAD_LINES:
+            break
+    if not head:
+        return Plain(), head
+    raise ImportFault(
+        f"no known format ({why}). A line is a tool_call or a message (see the README), a session of "
+        "Claude Code, or the official memory server's."
+    )
+
+
+def _reader_for(row: dict[str, Any], folder: str, written: str) -> Reader | None:
+    kind = row.get("type")
+    if kind in ("tool_call", "message"):
+        return Plain()
+    if kind in ("entity", "relation"):
+        return OfficialMemory(written)
+    if isinstance(kind, str) and ("sessionId" in row or "leafUuid" in row or "snapshot" in row):
+        return ClaudeCode(folder)
+    return None
+
+
+def _row(line: str) -> dict[str, Any]:
     try:
         row = clean_value(json.loads(line))
     except (ValueError, RecursionError) as error:
-        raise ImportFault(f"line {number} is no JSON: {error}") from error
+        raise BadLine(f"no JSON: {error}") from error
     if not isinstance(row, dict):
-        raise ImportFault(f"line {number} is no JSON object")
-    ref = str(row["ref"]) if row.get("ref") is not None else ""
-    mark = hashlib.sha256(line.strip().encode("utf-8", "replace")).hexdigest()[:16]
-    outer_ref = f"{ref}:{mark}" if ref else ""
-    if row.get("ts") and not ref:
-        seen[mark] += 1
-        outer_ref = f"#{seen[mark]}:{mark}"
-    seen_at = _time(row.get("ts"), number, tx)
-    kind = row.get("type")
-    if kind == "tool_call":
-        call = _call(row, number)
-        made = append_call(
-            tx,
-            author,
-            call,
-            channel="import",
-            level=1,
-            tree="",
-            key=key,
-            outer_ref=outer_ref,
-            seen_at=seen_at,
-        )
-        return made, ref
-    if kind == "message" and row.get("role") in ("user", "assistant"):
-        made = append_message(
-            tx,
-            author,
-            "msg" if row["role"] == "user" else "say",
-            _text(row.get("text")),
-            channel="import",
-            key=key,
-            outer_ref=outer_ref,
-            seen_at=seen_at,
-            speaker=_text(row.get("speaker")),
-        )
-        return made, ref
-    raise ImportFault(
-        f"line {number}: type must be tool_call, or message with role user or assistant, not {kind!r}"
-    )
+        raise BadLine("no JSON object")
+    return row
 
 
-def _call(row: dict[str, Any], number: int) -> Call:
-    tool = row.get("tool")
-    if not isinstance(tool, str) or not tool:
-        raise ImportFault(f"line {number}: a tool_call needs a tool name")
-    args = row.get("args")
-    args = args if isinstance(args, dict) else {} if args is None else {"input": args}
-    path, wrote = paths_of_call(tool, args)
-    return Call(
-        tool=tool,
-        args=json.dumps(args, ensure_ascii=False, separators=(",", ":")),
-        output=_text(row.get("output")),
-        is_error=bool(row.get("is_error")),
-        own=is_own_call(tool, args),
-        path=path,
-        wrote=wrote if is_shell(tool) or not row.get("is_error") else (),
-    )
+def _flush(journal: Journal, workspace_root: str, state: _Progress) -> None:
+    with journal.transaction() as tx:
+        author = Author(ensure_workspace(tx.connection, workspace_root), "import")
+        for item in state.batch:
+            made = is_known(tx.connection, author.workspace, item)
+            state.known += made is not None
+            made = made or _append(tx, author._replace(agent=item.agent), item, journal.anchor.key)
+            if item.name:
+                state.ids[item.name] = made.id
+    state.done += len(state.batch)
+    state.batch.clear()
 
 
-def _time(given: Any, number: int, tx: Transaction) -> str:
-    if given in (None, ""):
-        return tx.at
-    try:
-        return stamp(seconds(str(given)))
-    except ValueError as error:
-        raise ImportFault(f"line {number}: ts is no ISO 8601 time with a zone: {error}") from error
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _append(tx: Transaction, author: Author, item: Item, key: bytes) -> Stamp:
+    if item.call is not None:
+        return append_call(
+            tx, author, item.call, channel="import", level=1, tree="", key=key,
+            outer_ref=item.ref, seen_at=item.at,
+        )  # fmt: skip
+    return append_message(
+        tx, author, item.kind, item.text, channel="import", key=key, outer_ref=item.ref,
+        seen_at=item.at, speaker=item.speaker, tool=item.tool, args=item.args,
+    )  # fmt: skip

@@ -11,7 +11,7 @@ from keepthread.server.capture import relay
 from keepthread.server.capture.clients.adapter import NAMES as HOOKED
 from keepthread.server.capture.files import FileRefused
 from keepthread.server.capture.imports import ImportFault
-from keepthread.server.cli import doctor, init, manage, read, user
+from keepthread.server.cli import doctor, init, manage, read, transfer, user
 from keepthread.server.clients.descriptions import BY_NAME
 from keepthread.server.context.assembly import WindowTooSmall
 from keepthread.server.settings import SettingsError
@@ -119,12 +119,18 @@ def _add_reading(add: Callable[[str, Command, str], argparse.ArgumentParser]) ->
 
 
 def _add_managing(add: Callable[[str, Command, str], argparse.ArgumentParser]) -> None:
-    bring = add("import", manage.import_file, "import recorded calls and messages (JSON Lines)")
-    bring.add_argument("file", help="- for standard input")
+    bring = add(
+        "import", transfer.bring, "import recorded calls and messages, a client's session, or another memory"
+    )
+    bring.add_argument("file", nargs="?", default="", help="- for standard input")
+    bring.add_argument(
+        "--sessions", action="store_true", help="the past sessions of this repository on this machine"
+    )
+    bring.add_argument("--dry-run", action="store_true", help="only count what would be imported")
     bring.add_argument(
         "--json", action="store_true", help="one JSON object with the id of each ref"
     )
-    add("export", manage.export, "write everything of this workspace as JSON Lines")
+    add("export", transfer.export, "write everything of this workspace as JSON Lines")
     reindex = add("reindex", manage.reindex, "make all vectors anew with the configured model")
     reindex.add_argument(
         "--later", action="store_true", help="only drop them; the server makes them anew"

@@ -1,4 +1,4 @@
-"""Commands that run or keep the database: serve, hook, import, export, verify, reindex, demo."""
+"""Commands that run or keep the database: serve, hook, verify, reindex, reconcile, demo."""
 
 import argparse
 import json
@@ -7,10 +7,8 @@ import sys
 import time
 from collections.abc import Mapping
 
-from keepthread.server.capture.imports import Imported, import_lines
 from keepthread.server.cli.common import open_memory
 from keepthread.server.embedding_worker import embed_batch
-from keepthread.server.places import find_place
 from keepthread.server.settings import read_settings
 from keepthread.stores.anchor import Anchor
 from keepthread.stores.database import open_database
@@ -18,7 +16,6 @@ from keepthread.stores.embeddings import load_embedder
 from keepthread.stores.errors import HistoryRolledBack
 from keepthread.stores.journal import Journal, head, verify_chain
 from keepthread.stores.query import fetch_value
-from keepthread.stores.transfer import export_lines
 from keepthread.stores.vectors import count_unembedded, drop_vectors
 from keepthread.stores.writer_lock import writer_lock
 
@@ -42,34 +39,6 @@ def guard(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     from keepthread.server.capture.guard import main as run_guard  # noqa: PLC0415
 
     return run_guard(environ)
-
-
-def import_file(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    """``keepthread import FILE``"""
-    settings = read_settings(environ)
-    place = find_place(os.getcwd(), settings.workspace)
-    journal = Journal(settings.db, open_database(settings.db, "trusted"), time.time)
-    try:
-        if options.file == "-":
-            done = import_lines(journal, place.workspace, sys.stdin)
-        else:
-            with open(options.file, encoding="utf-8", errors="replace") as lines:
-                done = import_lines(journal, place.workspace, lines)
-    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
-        print(f"keepthread: cannot read {options.file}: {error.strerror}", file=sys.stderr)
-        return 2
-    finally:
-        journal.connection.close()
-    _print_imported(done, place.workspace, options.json)
-    return 0
-
-
-def export(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    """``keepthread export``"""
-    with open_memory(environ, create=False) as memory:
-        for line in export_lines(memory.reader, memory.onlooker().author.workspace):
-            print(line)
-    return 0
 
 
 def verify(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
@@ -143,10 +112,3 @@ def demo(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     from keepthread.server.cli.demo import run  # noqa: PLC0415  (brings the SDK's client)
 
     return run()
-
-
-def _print_imported(done: Imported, workspace: str, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps({"imported": done.entries, "known": done.known, "ids": done.ids}))
-    else:
-        print(f"{done.entries} entries imported into {workspace}, {done.known} known already")

@@ -85,15 +85,25 @@ def test_importing_again_adds_nothing_and_maps_to_the_same_ids(journal: Journal,
         ('{"type":"message","role":"user","text":"x","ts":1735689600}', "no ISO 8601 time"),
     ],
 )
-def test_a_bad_line_is_named_and_earlier_batches_stay(
+def test_a_bad_line_is_named_and_the_rest_is_imported(
     journal: Journal, db: str, line: str, why: str
 ) -> None:
     good = _lines(*({**CALL, "ref": f"c{n}"} for n in range(BATCH + 5)))
-    with pytest.raises(ImportFault, match=why) as fault:
-        import_lines(journal, "/w", [*good, "\n", line])
-    assert f"line {BATCH + 7}" in str(fault.value)
-    assert len(archived(db)) == BATCH
-    assert import_lines(journal, "/w", good).entries == 5
+    done = import_lines(journal, "/w", [*good[:3], "\n", line, *good[3:]])
+    ((number, said),) = done.faults
+    assert number == 5 and why in said
+    assert done.entries == len(archived(db)) == BATCH + 5
+
+
+def test_a_file_of_no_known_format_is_refused_and_one_that_goes_on_in_another_is_given_up(
+    journal: Journal, db: str
+) -> None:
+    for lines in (["{", "[1]"], ['{"event":"x"}'] * 90, ["name,age"]):
+        with pytest.raises(ImportFault, match="no known format .*line"):
+            import_lines(journal, "/w", lines)
+    with pytest.raises(ImportFault, match="more than 1000 lines are bad"):
+        import_lines(journal, "/w", [*_lines(CALL), *["noise"] * 2_000])
+    assert import_lines(journal, "/w", ["\n"]).entries == 0
 
 
 def test_odd_text_is_taken_and_the_chain_holds(journal: Journal, db: str, tmp_path: Path) -> None:
@@ -117,9 +127,13 @@ def test_the_command_line_takes_bytes_that_are_no_utf_8_and_names_a_missing_file
     assert main(["import", "log.jsonl", "--json"], {"KEEPTHREAD_DB": db}) == 0
     assert json.loads(capsys.readouterr().out)["imported"] == 1
     assert main(["import", "gone.jsonl"], {"KEEPTHREAD_DB": db}) == 2
-    (work / "bad.jsonl").write_text("{}\n")
+    (work / "bad.jsonl").write_text(json.dumps(CALL) + "\n{}\n")
     assert main(["import", "bad.jsonl"], {"KEEPTHREAD_DB": db}) == 1
-    assert "line 1" in capsys.readouterr().err
+    shown = capsys.readouterr()
+    assert "1 entries imported" in shown.out and "line 2: type must be" in shown.err
+    assert main(["import"], {"KEEPTHREAD_DB": db}) == 2
+    assert main(["import", "log.jsonl", "--sessions"], {"KEEPTHREAD_DB": db}) == 2
+    assert main(["import", "log.jsonl", "--dry-run"], {"KEEPTHREAD_DB": db}) == 2
 
 
 def test_an_imported_message_backs_no_instruction_and_an_imported_call_a_fact(

@@ -1,0 +1,131 @@
+"""Commands that bring memory in and take it out: import, export."""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from keepthread.server.capture.imports import Imported, import_file, import_lines
+from keepthread.server.capture.sessions import (
+    Count,
+    Session,
+    count_session,
+    find_sessions,
+    import_sessions,
+)
+from keepthread.server.cli.common import open_memory
+from keepthread.server.places import Place, find_place
+from keepthread.server.settings import Settings, read_settings
+from keepthread.stores.database import open_database
+from keepthread.stores.journal import Journal
+from keepthread.stores.transfer import export_lines
+
+_FAULTS_SHOWN = 20
+
+
+def bring(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """``keepthread import FILE`` or ``--sessions``; exit 1 when a line was bad, 2 without a file."""
+    if bool(options.file) == options.sessions:
+        print("keepthread import: name a file, or --sessions", file=sys.stderr)
+        return 2
+    settings = read_settings(environ)
+    place = find_place(os.getcwd(), settings.workspace)
+    if options.sessions:
+        return _bring_sessions(options, environ, settings, place)
+    if options.dry_run:
+        print("keepthread import: --dry-run counts --sessions only", file=sys.stderr)
+        return 2
+    try:
+        with _journal(settings) as journal:
+            done = (
+                import_lines(journal, place.workspace, sys.stdin, _progress())
+                if options.file == "-"
+                else import_file(journal, place.workspace, options.file, _progress())
+            )
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        print(f"keepthread: cannot read {options.file}: {error.strerror}", file=sys.stderr)
+        return 2
+    return _tell(done, place, options)
+
+
+def export(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """``keepthread export``"""
+    with open_memory(environ, create=False) as memory:
+        for line in export_lines(memory.reader, memory.onlooker().author.workspace):
+            print(line)
+    return 0
+
+
+def _bring_sessions(
+    options: argparse.Namespace, environ: Mapping[str, str], settings: Settings, place: Place
+) -> int:
+    sessions = find_sessions(os.getcwd(), environ)
+    if options.dry_run:
+        return _count(sessions, settings, place, options)
+    if not sessions:
+        print(f"no past session of {place.workspace} on this machine")
+        return 0
+    with _journal(settings) as journal:
+        done = import_sessions(journal, place.workspace, sessions, _progress())
+    return _tell(done, place, options)
+
+
+def _count(
+    sessions: list[Session], settings: Settings, place: Place, options: argparse.Namespace
+) -> int:
+    there = os.path.exists(settings.db)
+    reader = open_database(settings.db, "reader") if there else None
+    counts = [(s, count_session(reader, place.workspace, s)) for s in sessions]
+    if reader:
+        reader.close()
+    if options.json:
+        print(json.dumps([{**s._asdict(), **c._asdict()} for s, c in counts], ensure_ascii=False))
+        return 0
+    for session, count in counts:
+        print(
+            f"{session.begun[:16].replace('T', ' ')} {session.client} {session.id}: {_counted(count)}"
+        )
+    calls, messages = sum(c.calls for _, c in counts), sum(c.messages for _, c in counts)
+    print(
+        f"{len(counts)} sessions: would import {calls} calls and {messages} messages into {place.workspace}"
+    )
+    return 0
+
+
+def _counted(count: Count) -> str:
+    return f"{count.calls} calls, {count.messages} messages, {count.known} known already"
+
+
+@contextmanager
+def _journal(settings: Settings) -> Iterator[Journal]:
+    journal = Journal(settings.db, open_database(settings.db, "trusted"), time.time)
+    try:
+        yield journal
+    finally:
+        journal.connection.close()
+
+
+def _progress() -> Callable[[int], None]:
+    if not sys.stderr.isatty():
+        return lambda done: None
+    return lambda done: print(f"\r{done} entries", end="", file=sys.stderr, flush=True)
+
+
+def _tell(done: Imported, place: Place, options: argparse.Namespace) -> int:
+    if options.json:
+        faults = [{"line": line, "why": why} for line, why in done.faults]
+        print(
+            json.dumps(
+                {"imported": done.entries, "known": done.known, "faults": faults, "ids": done.ids}
+            )
+        )
+    else:
+        print(f"{done.entries} entries imported into {place.workspace}, {done.known} known already")
+    for line, why in done.faults[:_FAULTS_SHOWN]:
+        print(f"keepthread: line {line}: {why}", file=sys.stderr)
+    if len(done.faults) > _FAULTS_SHOWN:
+        print(f"keepthread: and {len(done.faults) - _FAULTS_SHOWN} more bad lines", file=sys.stderr)
+    return 1 if done.faults else 0
