@@ -15,14 +15,9 @@ from typing import Literal, NamedTuple
 
 import apsw
 
-from keepthread.server.clients.connect import (
-    connected,
-    find_launch,
-    has_plugin,
-    is_there,
-    roots,
-)
-from keepthread.server.clients.descriptions import CLIENTS
+from keepthread.server.clients.connect import Connection, connected
+from keepthread.server.clients.descriptions import CLIENTS, Description
+from keepthread.server.clients.machine import find_launch, has_plugin, is_there, roots
 from keepthread.server.context.tokens import TokenCounter
 from keepthread.server.places import Place, find_place
 from keepthread.server.settings import Settings, read_settings
@@ -237,29 +232,34 @@ def _clients(setup: Setup) -> Iterator[Finding]:
     if not there:
         yield Finding("note", "clients", "found none", "keepthread init --client NAME")
     for client in there:
-        how = f"keepthread init --client {client.name}"
         if has_plugin(client, given):
             yield Finding("ok", client.title, "by its plugin")
             continue
         try:
-            found = connected(client, given)
+            yield _connection(client, connected(client, given))
         except (ValueError, OSError) as error:
             yield Finding("FAIL", client.title, str(error), "mend its configuration file")
-            continue
-        server = found.get("server")
-        command = str(server.get("command", "")) if server else ""
-        if server is None and not found.get("hooks"):
-            yield Finding("note", client.title, "not connected", how)
-        elif server is not None and not (os.path.isabs(command) and shutil.which(command)):
-            yield Finding("FAIL", client.title, f"starts {command!r}, which is not there", how)
-        elif server is None:
-            yield Finding("FAIL", client.title, "has hooks but no server", how)
-        elif client.hooks and found.get("hooks", 0) < len(client.hooks.events):
-            count = f"{found.get('hooks', 0)} of {len(client.hooks.events)} hooks"
-            yield Finding("FAIL", client.title, f"has {count}", how)
-        else:
-            capture = "server and hooks" if client.hooks else "server; this client has no capture"
-            yield Finding("ok", client.title, capture)
+
+
+def _connection(client: Description, found: Connection) -> Finding:
+    how = f"keepthread init --client {client.name}"
+    if found.server is None and not found.hooks:
+        return Finding("note", client.title, "not connected", how)
+    if found.server is None:
+        return Finding("FAIL", client.title, "has hooks but no server", how)
+    command = str(found.server.get("command", ""))
+    if not (os.path.isabs(command) and shutil.which(command)):
+        return Finding("FAIL", client.title, f"starts {command!r}, which is not there", how)
+    if client.hooks and found.hooks < len(client.hooks.events):
+        count = f"{found.hooks} of {len(client.hooks.events)} hooks"
+        return Finding("FAIL", client.title, f"has {count}", how)
+    if client.hooks:
+        return Finding("ok", client.title, "server and hooks")
+    if found.bare:
+        servers = f"no capture of its own, and {', '.join(found.bare)} not behind the relay"
+        return Finding("note", client.title, f"server; {servers}", f"{how} --wrap")
+    relayed = ", ".join(found.relayed) or "no other server"
+    return Finding("ok", client.title, f"server; no capture of its own; relayed: {relayed}")
 
 
 CHECKS: tuple[Callable[[Setup], Iterator[Finding]], ...] = (

@@ -86,6 +86,13 @@ def _add_clients(add: Callable[[str, Command, str], argparse.ArgumentParser]) ->
     connect.add_argument(
         "--workspace", dest="project", default="", metavar="DIR", help="for this project only"
     )
+    connect.add_argument("--yes", action="store_true", help="yes to every question (for scripts)")
+    connect.add_argument(
+        "--wrap", action=argparse.BooleanOptionalAction, help="the relay before the servers it has"
+    )
+    connect.add_argument(
+        "--lines", action=argparse.BooleanOptionalAction, help="three lines for the project's rules"
+    )
     connect.add_argument("--dry-run", action="store_true", help="only say what would change")
     connect.add_argument("--remove", action="store_true", help="undo it")
     check = add("doctor", doctor.doctor, "check everything that capture and serving need")

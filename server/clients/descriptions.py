@@ -36,6 +36,9 @@ class Description(NamedTuple):
     server: Where
     capture: str
     check: str
+    first: str  # what to try first
+    rules: str = ""  # where it looks for a project's rules
+    rules_head: str = ""  # what such a file of ours begins with
     typed: bool = False  # its servers say "type": "stdio"
     names_project: bool = False  # it starts servers anywhere, so they must be told the project
     hooks: Hooks | None = None
@@ -43,9 +46,11 @@ class Description(NamedTuple):
 
 _CHECK = "run any command in it, then `keepthread status` in the project shows it as last capture"
 _NONE = (
-    "this client has no capture: nothing it does becomes evidence. Facts can cite files read by "
-    "capture_file, and what another client captured in the same workspace."
+    "this client has no capture: neither its own tools nor your messages become evidence. Facts can "
+    "cite files read by capture_file, what another client captured in the same workspace, and calls "
+    "of MCP servers behind the relay (keepthread init --client {name} --wrap)."
 )
+_AGAIN = "ask it to run the tests, end the session, start another and ask: where were we?"
 GUARDED_TOOLS = "^(Bash|PowerShell|Write|Edit|MultiEdit|NotebookEdit|mcp__.*)$"
 _MATCHERS = {"PreToolUse": GUARDED_TOOLS, "PostToolUse": "*", "PostToolUseFailure": "*"}
 
@@ -76,6 +81,8 @@ CLIENTS = (
         ),
         capture="tool calls and your prompts; a new session starts with its window",
         check=f"start a new session (/mcp lists keepthread), {_CHECK}",
+        first=f"start `claude` in a project, {_AGAIN}",
+        rules="{project}/CLAUDE.md",
     ),
     Description(
         name="claude-desktop",
@@ -85,8 +92,10 @@ CLIENTS = (
         server=Where("{desktop}/claude_desktop_config.json", "{desktop}/claude_desktop_config.json",
                      ("mcpServers",), ("mcpServers",)),
         names_project=True,
-        capture=f"{_NONE} Your words count when you use its prompts start_task and remember.",
+        capture=f"{_NONE.format(name='claude-desktop')} Your words count when you use its prompts.",
         check="quit the app fully, start it; its tools menu lists keepthread",
+        first="choose the prompt start_task in the menu of attachments, then ask: capture the README "
+        "with capture_file and record what this project needs to run",
     ),
     Description(
         name="codex",
@@ -102,6 +111,8 @@ CLIENTS = (
         ),
         capture="tool calls that Codex shows its hooks, and your prompts",
         check=f"start it, review and trust the new hooks in /hooks (they do not run before), {_CHECK}",
+        first=f"start `codex` in a project, trust the hooks, {_AGAIN}",
+        rules="{project}/AGENTS.md",
     ),
     Description(
         name="gemini",
@@ -117,6 +128,8 @@ CLIENTS = (
         ),
         capture="tool calls and your prompts; a new session starts with its window",
         check=f"start a new session (/mcp lists keepthread; trust a project's hooks), {_CHECK}",
+        first=f"start `gemini` in a project, {_AGAIN}",
+        rules="{project}/GEMINI.md",
     ),
     Description(
         name="cursor",
@@ -135,6 +148,9 @@ CLIENTS = (
         ),
         capture="shell commands, MCP calls, edits and your prompts; what it reads itself has no hook",
         check=f"restart it (Settings, MCP lists keepthread), {_CHECK}",
+        first=f"open a project, {_AGAIN}",
+        rules="{project}/.cursor/rules/keepthread.mdc",
+        rules_head="---\ndescription: Keepthread, the memory\nalwaysApply: true\n---\n",
     ),
     Description(
         name="vscode",
@@ -144,8 +160,11 @@ CLIENTS = (
         server=Where("{vscode}/mcp.json", "{project}/.vscode/mcp.json", ("servers",), ("servers",)),
         typed=True,
         names_project=True,
-        capture=_NONE,
+        capture=_NONE.format(name="vscode"),
         check="run `MCP: List Servers` from the command palette and start keepthread",
+        first="type / in agent mode and choose start_task of keepthread, then ask: capture the README "
+        "with capture_file and record what this project needs to run",
+        rules="{project}/AGENTS.md",
     ),
 )  # fmt: skip
 

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from keepthread.server.cli.main import build_parser, main
-from keepthread.server.clients.connect import Launch, connected, make, plan, roots
+from keepthread.server.clients.changes import make
+from keepthread.server.clients.connect import connected, plan
 from keepthread.server.clients.descriptions import BY_NAME, CLIENTS
 from keepthread.server.clients.jsonc import find
+from keepthread.server.clients.machine import Launch, roots
 
 LAUNCH = Launch("/opt/kéep thread/bin/keepthread")
 
@@ -120,7 +122,8 @@ def test_a_moved_installation_replaces_its_old_entries(home: Path) -> None:
 def test_every_server_can_be_started(home: Path) -> None:
     for client in CLIENTS:
         do(home, client.name)
-        server = connected(client, places(home))["server"]
+        server = connected(client, places(home)).server
+        assert server is not None
         assert server["command"] == LAUNCH.command
         assert build_parser().parse_args(server["args"]).command.__name__ == "serve"
 

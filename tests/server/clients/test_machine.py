@@ -1,0 +1,58 @@
+"""How clients are told to start us: this very installation, by an absolute path."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keepthread.server.clients import machine
+from keepthread.server.clients.machine import Launch, find_launch
+
+FROM = {
+    "index": (None, ("keepthread",)),
+    "wheel": ({"url": "file:///a/k.whl", "archive_info": {}}, ("--from", "file:///a/k.whl", "keepthread")),
+    "git": (
+        {"url": "https://example.com/k", "vcs_info": {"vcs": "git", "commit_id": "1f2e"}},
+        ("--from", "git+https://example.com/k@1f2e", "keepthread"),
+    ),
+}  # fmt: skip
+
+
+class Distribution:
+    """An installed distribution, as far as it says where it came from."""
+
+    def __init__(self, noted: Any) -> None:
+        self.noted = noted
+
+    def read_text(self, name: str) -> str | None:
+        assert name == "direct_url.json"
+        return json.dumps(self.noted) if self.noted else None
+
+
+@pytest.mark.parametrize("origin", FROM)
+def test_from_an_environment_of_uvx_it_is_uvx_with_the_same_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: str
+) -> None:
+    noted, words = FROM[origin]
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "archive-v0/x/bin/python"))
+    monkeypatch.setattr(machine, "distribution", lambda name: Distribution(noted))
+    uvx = tmp_path / "a b/uvx"
+    uvx.parent.mkdir()
+    uvx.touch(0o755)
+    assert find_launch({"PATH": str(uvx.parent)}) == Launch(str(uvx), words)
+
+
+def test_from_an_installation_it_is_its_script_else_its_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = tmp_path / "für mich/bin/python"
+    python.parent.mkdir(parents=True)
+    monkeypatch.setattr(sys, "executable", str(python))
+    assert find_launch({}) == Launch(str(python), ("-m", "keepthread"))
+    script = python.parent / "keepthread"
+    script.touch(0o755)
+    assert find_launch({}) == Launch(str(script))
+    assert os.path.isabs(find_launch({}).command)

@@ -1,0 +1,188 @@
+"""The first five minutes: what `keepthread init` finds, asks, offers and undoes, at a terminal and in scripts."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from keepthread.server.cli.main import main
+from keepthread.server.clients.machine import find_launch
+from tests.server.terminal import at_terminal, environment
+
+RULES = {"CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursor/rules/keepthread.mdc"}
+
+
+class Machine:
+    """A home with clients in it, and a repository; all with spaces and letters beyond ASCII."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "hôme of me"
+        self.project = self.home / "pro jékt"
+        (self.project / ".git").mkdir(parents=True)
+        self.environ = environment(self.home)
+
+    def has(self, *folders: str) -> None:
+        for folder in folders:
+            (self.home / folder).mkdir(parents=True)
+
+    def desktop(self, **servers: Any) -> Path:
+        """Give Claude Desktop servers of its own; return its file."""
+        file = self.home / ".config/Claude/claude_desktop_config.json"
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+        return file
+
+    def files(self) -> dict[str, bytes]:
+        return {
+            str(p.relative_to(self.home)): p.read_bytes()
+            for p in self.home.rglob("*")
+            if p.is_file()
+        }
+
+    def run(self, *arguments: str) -> int:
+        """Run in this process, without a terminal."""
+        return main(arguments, self.environ)
+
+    def typed(self, answers: str, *arguments: str) -> str:
+        """Run at a terminal, where ``answers`` are typed; return what it showed."""
+        status, shown = at_terminal(arguments, answers, self.project, self.environ)
+        assert status == 0, shown
+        return shown
+
+
+GIT = {"command": "uvx", "args": ["mcp-server-git", "--repository", "/a b"], "env": {"A": "b"}}
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    made = Machine(tmp_path)
+    monkeypatch.chdir(made.project)
+    return made
+
+
+def test_at_a_terminal_changes_are_shown_then_asked_for_and_no_changes_nothing(
+    machine: Machine,
+) -> None:
+    machine.has(".gemini", ".claude")
+    before = machine.files()
+    shown = machine.typed("n\n", "init")
+    assert "would write" in shown and "Make these changes? [Y/n]" in shown
+    assert "Nothing was changed." in shown and machine.files() == before
+
+
+def test_at_a_terminal_return_connects_and_keeps_the_rules_as_they_are(machine: Machine) -> None:
+    machine.has(".gemini")
+    shown = machine.typed("\n\n", "init")
+    assert "Write them? [y/N]" in shown and "to try: start `gemini`" in shown
+    assert (machine.home / ".gemini/settings.json").exists()
+    assert not RULES & {p.name for p in machine.project.iterdir()}
+    assert "Make these changes?" not in machine.typed("\n", "init")
+
+
+def test_the_end_of_the_input_is_a_no(machine: Machine) -> None:
+    machine.has(".gemini")
+    assert "Nothing was changed." in machine.typed("\x04", "init")
+
+
+def test_everything_at_once_and_everything_undone(machine: Machine) -> None:
+    machine.has(".gemini", ".claude", ".codex", ".cursor")
+    machine.desktop(git=GIT)
+    (machine.project / "CLAUDE.md").write_bytes(b"# Mine\r\nno line end")
+    before = machine.files()
+    shown = machine.typed("y\ny\ny\n", "init")
+    assert "Claude Desktop has servers of its own: git" in shown
+    after = machine.files()
+    assert {str(p) for p in RULES} <= {n.removeprefix("pro jékt/") for n in after}
+    assert machine.run("init", "--yes") == 0
+    assert machine.files() == after
+    assert machine.run("init", "--remove") == 0
+    assert machine.files() == before
+
+
+def test_without_a_terminal_it_connects_asks_nothing_and_says_how_to_have_the_rest(
+    machine: Machine,
+) -> None:
+    machine.has(".gemini")
+    file = machine.desktop(git=GIT)
+    ran = subprocess.run(
+        [sys.executable, "-m", "keepthread.server", "init"],
+        env=machine.environ, cwd=machine.project, stdin=subprocess.PIPE, capture_output=True,
+        text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert f"{find_launch({}).line('init', '--client', 'claude-desktop', '--wrap')}\n" in ran.stdout
+    assert f"{find_launch({}).line('init', '--lines')}\n" in ran.stdout
+    servers = json.loads(file.read_text(encoding="utf-8"))["mcpServers"]
+    assert servers["git"] == GIT and os.path.isabs(servers["keepthread"]["command"])
+    assert not (machine.project / "GEMINI.md").exists()
+
+
+def test_yes_takes_every_offer_but_what_an_option_declines(machine: Machine) -> None:
+    machine.has(".gemini")
+    file = machine.desktop(git=GIT)
+    assert machine.run("init", "--yes", "--no-lines") == 0
+    assert not (machine.project / "GEMINI.md").exists()
+    servers = json.loads(file.read_text(encoding="utf-8"))["mcpServers"]
+    args = servers["git"]["args"]
+    assert args[args.index("relay") :] == [
+        "relay", "--workspace", str(machine.project), "--name", "git", "--",
+        "uvx", "mcp-server-git", "--repository", "/a b",
+    ]  # fmt: skip
+    assert servers["git"]["env"] == GIT["env"]
+
+
+def test_a_dry_run_asks_and_changes_nothing_whatever_is_wanted(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine.has(".gemini")
+    machine.desktop(git=GIT)
+    before = machine.files()
+    shown = machine.typed("", "init", "--dry-run")
+    assert "[Y/n]" not in shown and "[y/N]" not in shown
+    assert machine.run("init", "--dry-run", "--yes", "--lines", "--wrap") == 0
+    assert machine.run("init", "--dry-run", "--remove") == 0
+    assert machine.files() == before
+
+
+def test_a_second_project_does_not_move_claude_desktop_unless_it_is_named(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = machine.desktop()
+    before = machine.files()
+    assert machine.run("init") == 0
+    first = file.read_text(encoding="utf-8")
+    other = machine.home / "other"
+    (other / ".git").mkdir(parents=True)
+    monkeypatch.chdir(other)
+    assert machine.run("init") == 0
+    assert file.read_text(encoding="utf-8") == first
+    assert f"works on: {machine.project}" in capsys.readouterr().out
+    assert machine.run("init", "--client", "claude-desktop") == 0
+    assert str(other) in file.read_text(encoding="utf-8")
+    monkeypatch.chdir(machine.project)
+    assert machine.run("init", "--remove") == 0
+    assert machine.files() == before
+
+
+def test_a_client_without_capture_is_told_so_honestly(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine.desktop()
+    machine.has(".config/Code/User")
+    assert machine.run("init") == 0
+    said = capsys.readouterr().out
+    assert said.count("this client has no capture") == 2
+    assert "keepthread init --client vscode --wrap" in said
+
+
+def test_no_rules_are_offered_outside_a_repository(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine.has(".gemini")
+    monkeypatch.chdir(machine.home)
+    assert machine.run("init", "--yes") == 0
+    assert "Three lines" not in capsys.readouterr().out
+    assert not (machine.home / "GEMINI.md").exists()
