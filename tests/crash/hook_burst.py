@@ -1,0 +1,57 @@
+"""A burst of hook calls, each a process of its own as clients start them, so many at a time."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+
+
+class Hooked(NamedTuple):
+    """One hook call: how long it took, and all that it said (nothing, when all is well)."""
+
+    seconds: float
+    said: str
+
+
+def run_burst(db: Path, tree: Path, calls: int, at_a_time: int) -> list[Hooked]:
+    """Post ``calls`` events of two sessions, ``at_a_time`` together; return one result a call, in order."""
+    environ = {
+        **{k: v for k, v in os.environ.items() if not k.startswith("CLAUDE")},
+        "KEEPTHREAD_DB": str(db),
+        "PYTHONPATH": str(ROOT / ".dev"),
+        "CLAUDE_PID": str(os.getpid()),
+    }
+    with ThreadPoolExecutor(at_a_time) as pool:
+        return list(pool.map(lambda n: _post(event(n, tree), environ), range(calls)))
+
+
+def event(number: int, tree: Path) -> bytes:
+    """Return a PostToolUse event of about 2 kB with output of its own."""
+    output = "".join(f"line {line} of run {number}: all is well\n" for line in range(50))
+    return json.dumps({
+        "hook_event_name": "PostToolUse",
+        "session_id": f"burst-{number % 2}",
+        "cwd": str(tree),
+        "tool_name": "Bash",
+        "tool_input": {"command": f"make run-{number}"},
+        "tool_response": {"stdout": output, "stderr": "", "interrupted": False},
+        "tool_use_id": f"toolu_{number}",
+    }).encode()  # fmt: skip
+
+
+def _post(payload: bytes, environ: Mapping[str, str]) -> Hooked:
+    began = time.perf_counter()
+    ran = subprocess.run(
+        [sys.executable, "-m", "keepthread.server", "hook", "claude-code"],
+        input=payload, env=environ, capture_output=True, check=False,
+    )  # fmt: skip
+    took = time.perf_counter() - began
+    said = (ran.stdout + ran.stderr).decode("utf-8", "replace")
+    return Hooked(took, said if ran.returncode == 0 else f"status {ran.returncode}: {said}")

@@ -1,0 +1,54 @@
+"""Hook calls in a burst, four processes at a time: none is lost, none stands in the client's way."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from keepthread.stores.database import open_database
+from keepthread.stores.query import fetch_all
+from tests.crash.hook_burst import Hooked, run_burst
+from tests.crash.processes import faults
+
+AT_A_TIME = 4
+
+
+def _archived(db: Path) -> set[str]:
+    reader = open_database(str(db), "reader")
+    try:
+        return {str(ref) for (ref,) in fetch_all(reader, "SELECT outer_ref FROM entry")}
+    finally:
+        reader.close()
+
+
+def _distribution(calls: list[Hooked]) -> str:
+    taken = sorted(call.seconds * 1_000 for call in calls)
+    at = {
+        f"p{p:g}": taken[min(len(taken) - 1, int(p / 100 * len(taken)))] for p in (50, 95, 99, 99.9)
+    }
+    told = ", ".join(f"{name} {ms:.0f} ms" for name, ms in at.items())
+    load = " ".join(f"{load:.1f}" for load in os.getloadavg())
+    return f"{len(calls)} hook calls, {AT_A_TIME} at a time: {told}, longest {taken[-1]:.0f} ms (load {load})"
+
+
+def _burst(folder: Path, count: int) -> list[Hooked]:
+    """Run a burst that loses nothing; the database is new, so the first four make it together."""
+    (folder / "work").mkdir()
+    db = folder / "memory.db"
+    calls = run_burst(db, folder / "work", count, AT_A_TIME)
+    assert [call.said for call in calls if call.said] == []
+    assert _archived(db) == {f"toolu_{number}" for number in range(count)}
+    assert not (folder / "hook-errors.log").exists()
+    print(_distribution(calls))
+    return calls
+
+
+def test_a_burst_of_hooks_loses_nothing(tmp_path: Path) -> None:
+    _burst(tmp_path, 60)
+
+
+@pytest.mark.soak
+def test_five_thousand_hooks_lose_nothing_and_none_takes_a_second(tmp_path: Path) -> None:
+    calls = _burst(tmp_path, 5_000)
+    assert faults(str(tmp_path / "memory.db")) == []
+    assert max(call.seconds for call in calls) <= 1.0
