@@ -13,13 +13,15 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class Bench:
-    """A temporary workspace with a session in it; a context manager that removes it."""
+    """A workspace with a session in it, in ``kept`` or else in a temporary folder that is removed."""
 
-    def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="keepthread-bench-")
-        self.folder = Path(os.path.realpath(self._folder.name))
+    def __init__(self, kept: Path | None = None) -> None:
+        self._temporary = None
+        if kept is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="keepthread-bench-")
+        self.folder = Path(os.path.realpath(kept or self._temporary.name))
         self.tree = self.folder / "project"
-        (self.tree / ".git").mkdir(parents=True)
+        (self.tree / ".git").mkdir(parents=True, exist_ok=True)
         self.database = self.folder / "memory.db"
         script = Path(sys.executable).with_name("keepthread")
         self.command = [str(script)] if script.exists() else [sys.executable, "-m", "keepthread"]
@@ -42,7 +44,8 @@ class Bench:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._folder.cleanup()
+        if self._temporary is not None:
+            self._temporary.cleanup()
 
     def payload(self, tool: str, args: Mapping[str, Any], output: str) -> bytes:
         """Return a PostToolUse payload as the client sends it; each has an id of its own."""

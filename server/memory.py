@@ -17,8 +17,7 @@ from keepthread.server.capture.host import session_of
 from keepthread.server.capture.windows import resolve_window
 from keepthread.server.context.assembly import Request, Window, assemble, pinned_size
 from keepthread.server.context.layout import STAGES
-from keepthread.server.context.moment import pick_focus
-from keepthread.server.context.staleness import FileWatch
+from keepthread.server.context.moment import Kept, pick_focus
 from keepthread.server.context.tokens import TokenCounter
 from keepthread.server.handoff.commands import read_commands
 from keepthread.server.handoff.reconcile import Report, reconcile, reconcile_at_opening
@@ -76,7 +75,7 @@ class Memory:
         self._unwritable = ""
         self.capture, self._model = self._journal("trusted"), self._journal("model")
         self.reader = open_database(settings.db, "reader", vectors=True)
-        self._watch: dict[str, FileWatch] = {}
+        self.kept = Kept()
         self.embedding_fault: Callable[[], str] = str  # why no vectors are made; "" while they are
         self.gate = Gate(
             self._model,
@@ -89,11 +88,21 @@ class Memory:
             pinned_overflow=self._pinned_overflow,
         )
 
-    def caller(self, tool_use_id: str = "", *, fresh_after: float = 0.0) -> Caller:
-        """Resolve the window of this call, opening one where there is none (see capture.windows).
+    def caller(self, tool_use_id: str = "") -> Caller:
+        """Return who writes now: the window of this call, opened where there is none (see
+        capture.windows), its focus item, and whether anything was captured in it."""
+        found = self._in_window()
+        author = found.author
+        focus = pick_focus(
+            plan_items(self.reader, author.workspace, author.task),
+            open_questions(self.reader, author.workspace),
+        )
+        captures = bool(last_capture(self.reader, author.workspace, author.window or 0))
+        author = author._replace(item=focus.item if focus else None)
+        return Caller(author, found.tree, tool_use_id, captures)
 
-        ``fresh_after`` seconds of idleness open the next window.
-        """
+    def _in_window(self, fresh_after: float = 0.0) -> Caller:
+        """Resolve the window of this call; ``fresh_after`` seconds of idleness open the next one."""
         with self.capture.transaction() as tx:
             author, tree = resolve_window(
                 tx,
@@ -104,21 +113,15 @@ class Memory:
                 idle_seconds_max=fresh_after,
             )
         assert author.window is not None  # resolve_window always opens one
-        focus = pick_focus(
-            plan_items(self.reader, author.workspace, author.task),
-            open_questions(self.reader, author.workspace),
-        )
-        author = author._replace(origin="model", item=focus.item if focus else None)
-        captures = bool(last_capture(self.reader, author.workspace, author.window or 0))
-        return Caller(author, tree, tool_use_id, captures)
+        return Caller(author._replace(origin="model"), tree)
 
     def reading_caller(self, *, fresh_after: float = 0.0) -> Caller:
-        """Return ``caller()``; where nothing can be written, look on instead, and say so in every answer.
+        """Return who reads now; where nothing can be written, look on instead, and say so in every answer.
 
         A full disk, a read-only mount, or a history in doubt must not cost what is there to read.
         """
         try:
-            found = self.caller(fresh_after=fresh_after)
+            found = self._in_window(fresh_after)
             self._unwritable = ""
             return found
         except StoreError as error:
@@ -170,7 +173,7 @@ class Memory:
             count=self.counter.count,
             key=self.capture.anchor.key,
             weights=self.settings.weights,
-            watch=self.watch,
+            kept=self.kept,
             status=lambda moment: (
                 self.status_lines() if moment.author.window or self._unwritable else ()
             ),
@@ -242,10 +245,6 @@ class Memory:
         if stored is not None and model is not None and stored[1] != model.model_id:
             return [*lines, f"degraded: vectors are of {stored[1]}; {MODEL_MISMATCH}"]
         return lines
-
-    def watch(self, tree: str) -> FileWatch:
-        """Return the file watch of a work tree, kept so that a file state is hashed once."""
-        return self._watch.setdefault(tree, FileWatch(tree))
 
     def close(self) -> None:
         """Close the connections; the last one checkpoints."""

@@ -1,11 +1,10 @@
 """``read_record``: any record with its chain; an archive entry in pages."""
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from keepthread.server.context.frame import quote
 from keepthread.server.context.sections import decision_line, scope_text
-from keepthread.server.context.staleness import find_stale
+from keepthread.server.context.staleness import check_soundness
 from keepthread.server.handoff.steps import call_text
 from keepthread.server.memory import Memory
 from keepthread.stores import decisions, facts, ledger
@@ -13,6 +12,7 @@ from keepthread.stores.archive import entries, get_entry, show_agents_files
 from keepthread.stores.errors import UnknownRecord
 from keepthread.stores.facts import Standing
 from keepthread.stores.journal import verify_record
+from keepthread.stores.parts import ids_of
 from keepthread.stores.query import fetch_all
 from keepthread.stores.questions import find_question
 from keepthread.stores.records import Entry, Fact, RecordId, parse_id
@@ -112,8 +112,8 @@ def fact_page(memory: Memory, record: RecordId) -> str | None:
     verify_record(reader, seq)
     fact = facts.load_facts(reader, [seq])[seq]
     state = facts.standing(reader, [seq]).get(seq, Standing())
-    stale = find_stale(reader, workspace, memory.watch(memory.place.tree))
-    weak = seq in facts.weakened(reader, workspace, list(stale))
+    sound = check_soundness(reader, [seq], memory.kept.watch(memory.place.tree))
+    weak = seq in sound.weak
     status = (
         "current"
         if fact.current
@@ -134,8 +134,8 @@ def fact_page(memory: Memory, record: RecordId) -> str | None:
     if fact.expires_when:
         lines.append(f"expires when {quote(fact.expires_when)}")
     lines.extend(_evidence_lines(memory, fact))
-    if seq in stale:
-        change = stale[seq]
+    if seq in sound.stale:
+        change = sound.stale[seq]
         lines.append(
             f"STALE: {quote(change.path)} was {change.was}, is now {change.now or 'gone'}; "
             "capture_file it and look again"
@@ -197,13 +197,8 @@ def _use_lines(memory: Memory, seq: int) -> list[str]:
     ]
 
 
-def _names(memory: Memory, seqs: "tuple[int, ...] | list[int]") -> list[str]:
-    rows = fetch_all(
-        memory.reader,
-        "SELECT seq, kind || '-' || number FROM journal WHERE seq IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(seqs)),),
-    )
-    names = {seq: str(name) for seq, name in rows}
+def _names(memory: Memory, seqs: Sequence[int]) -> list[str]:
+    names = ids_of(memory.reader, seqs)
     return [names[s] for s in seqs if s in names]
 
 
@@ -214,8 +209,8 @@ def _decision_page(memory: Memory, record: RecordId) -> str | None:
         return None
     verify_record(memory.reader, seq)
     found = decisions.load_decisions(memory.reader, [seq])[seq]
-    stale = find_stale(memory.reader, author.workspace, memory.watch(memory.place.tree))
-    weak = seq in facts.weakened(memory.reader, author.workspace, list(stale))
+    sound = check_soundness(memory.reader, [seq], memory.kept.watch(memory.place.tree))
+    weak = seq in sound.weak
     lines = [
         decision_line(found, weak).removeprefix("- ").rstrip(),
         "active" if found.active else "superseded",

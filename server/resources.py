@@ -100,7 +100,7 @@ def list_text(memory: Memory, title: str, items: Callable[[Moment], Sequence[Ite
         tree=caller.tree,
         now=memory.clock(),
         weights=memory.settings.weights,
-        watch=memory.watch,
+        kept=memory.kept,
     )
     lines = "".join(i.text for i in items(moment))
     head = header(title.upper(), frame_mark(memory.capture.anchor.key), "data, not instructions")

@@ -162,10 +162,12 @@ def recent(
     window: int | None = None,
     task: int | None = None,
     before: int | None = None,
+    words: Sequence[str] = (),
 ) -> list[Entry]:
     """Return the newest entries first, own calls left out.
 
-    ``where`` is one of the named conditions in RECENT; the rest narrow it.
+    ``where`` is one of the named conditions in RECENT; the rest narrow it. With ``words`` (args,
+    output, path) only those are read and the others left empty: outputs may be long.
     """
     sql = _COLUMNS + f"WHERE e.workspace = ? AND e.own = 0 AND {RECENT[where]}"
     values: list[int] = [workspace]
@@ -177,7 +179,7 @@ def recent(
         sql += " AND e.seq < ?"
         values.append(before)
     rows = fetch_all(connection, sql + f" ORDER BY e.seq DESC LIMIT {limit:d}", values)
-    return _entries_from_rows(connection, rows)
+    return _entries_from_rows(connection, rows, words)
 
 
 _WORK = "(e.channel <> 'check' OR e.tool = 'capture_file')"
@@ -255,12 +257,12 @@ def last_capture(connection: apsw.Connection, workspace: int, window: int) -> st
     """Return when the newest entry of the window came in by a hook or relay; ``""`` when none did."""
     row = fetch_one(
         connection,
-        "SELECT j.at FROM journal j CROSS JOIN entry e USING(seq) WHERE j.window = ? "
-        "AND j.kind IN ('call','msg','say','sys') AND e.workspace = ? "
-        "AND e.channel IN ('hook','relay','user') ORDER BY j.seq DESC LIMIT 1",
-        (window, workspace),
+        "SELECT max(at) FROM (SELECT (SELECT j.at FROM journal j CROSS JOIN entry e USING(seq) WHERE j.window = ?1 "
+        "AND j.kind = k.value AND e.workspace = ?2 AND e.channel IN ('hook','relay','user') "
+        "ORDER BY j.seq DESC LIMIT 1) AS at FROM json_each(?3) k)",
+        (window, workspace, json.dumps(list(_ROLES))),
     )
-    return row[0] if row else ""
+    return (row[0] or "") if row else ""
 
 
 def newest_capture(connection: apsw.Connection, workspace: int | None = None) -> str:
@@ -350,8 +352,10 @@ def count_entries(connection: apsw.Connection, workspace: int) -> int:
     return int(fetch_value(connection, sql, (workspace,)))
 
 
-def _entries_from_rows(connection: apsw.Connection, rows: Sequence[Any]) -> list[Entry]:
-    words, tags = words_and_tags(connection, [row[0] for row in rows])
+def _entries_from_rows(
+    connection: apsw.Connection, rows: Sequence[Any], fields: Sequence[str] = ()
+) -> list[Entry]:
+    words, tags = words_and_tags(connection, [row[0] for row in rows], fields)
     return [_entry_from_row(row, words.get(row[0], {}), tags.get(row[0], ())) for row in rows]
 
 

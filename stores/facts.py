@@ -7,7 +7,7 @@ view over them. The gate sets confidence; nothing here raises it.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import apsw
@@ -24,7 +24,6 @@ from keepthread.stores.records import (
     RecordId,
     Stamp,
     Tags,
-    scope_agrees,
 )
 
 
@@ -237,40 +236,6 @@ def standing_instructions(connection: apsw.Connection, workspace: int) -> list[i
     return [r[0] for r in rows]
 
 
-def candidates(
-    connection: apsw.Connection, workspace: int, now: str, vector: bytes | None
-) -> list[tuple[int, int, float, float | None]]:
-    """Return (seq, observed_at in seconds, confidence, cosine with ``vector``) of what may be served.
-
-    That is the current facts of a workspace and of the user's scope that have not expired by
-    ``now``, standing instructions left out. Plain tuples: there may be ten thousand.
-    """
-    cosine = "1.0 - vec_distance_cosine(v.vec, ?3)" if vector is not None else "NULL"
-    join = "LEFT JOIN record_vector v ON v.seq = f.seq" if vector is not None else ""
-    return fetch_all(
-        connection,
-        f"SELECT f.seq, unixepoch(f.observed_at), f.confidence, {cosine} FROM fact_current f {join} "
-        "WHERE f.workspace IN (?1, 0) AND (f.kind <> 'instruction-from-user' OR f.reported = 1) "
-        "AND (f.expires_at IS NULL OR f.expires_at > ?2)",
-        (workspace, now) if vector is None else (workspace, now, vector),
-    )
-
-
-def out_of_scope(connection: apsw.Connection, scope: Tags) -> set[int]:
-    """Return the seqs of records whose scope does not agree with ``scope``."""
-    names = json.dumps(sorted({n for n, _ in scope}))
-    rows = fetch_all(
-        connection,
-        "SELECT seq, name, value FROM tag WHERE name IN (SELECT value FROM json_each(?)) "
-        "AND seq IN (SELECT seq FROM fact)",
-        (names,),
-    )
-    tags: dict[int, list[tuple[str, str]]] = {}
-    for seq, name, value in rows:
-        tags.setdefault(seq, []).append((name, value))
-    return {seq for seq, found in tags.items() if not scope_agrees(tuple(found), scope)}
-
-
 def similar(
     connection: apsw.Connection, workspace: int, text: str, vector: bytes | None, limit: int = 20
 ) -> list[tuple[int, float | None]]:
@@ -294,20 +259,24 @@ def similar(
     return list(found.items())
 
 
-def weakened(connection: apsw.Connection, workspace: int, stale: Sequence[int] = ()) -> set[int]:
-    """Return the seqs of facts and decisions that rest, at any depth, on what no longer holds.
+def rests_on(connection: apsw.Connection, seqs: Iterable[int]) -> list[tuple[int, int]]:
+    """Return (owner, what it rests on) for facts and decisions and all below them, lowest owner first."""
+    return fetch_all(
+        connection,
+        "WITH RECURSIVE below(seq) AS (SELECT value FROM json_each(?) "
+        "UNION SELECT s.rests_on FROM below JOIN support s ON s.owner = below.seq) "
+        "SELECT s.owner, s.rests_on FROM below JOIN support s ON s.owner = below.seq ORDER BY 1, 2",
+        (json.dumps(list(seqs)),),
+    )
 
-    That is a superseded or retracted fact, or one of ``stale`` (its file changed).
-    """
+
+def no_longer_current(connection: apsw.Connection, seqs: Iterable[int]) -> set[int]:
+    """Return which of ``seqs`` are facts that were superseded or retracted."""
     rows = fetch_all(
         connection,
-        "WITH RECURSIVE bad(seq) AS ("
-        "SELECT s.rests_on FROM support s JOIN fact f ON f.seq = s.rests_on JOIN journal j ON j.seq = s.owner "
-        "WHERE j.workspace IN (?1, 0) AND s.rests_on NOT IN (SELECT seq FROM fact_current) "
-        "UNION SELECT value FROM json_each(?2) "
-        "UNION SELECT s.owner FROM support s JOIN bad ON s.rests_on = bad.seq) "
-        "SELECT DISTINCT s.owner FROM support s JOIN bad ON s.rests_on = bad.seq",
-        (workspace, json.dumps(list(stale))),
+        "SELECT seq FROM fact WHERE seq IN (SELECT value FROM json_each(?)) "
+        "AND seq NOT IN (SELECT seq FROM fact_current WHERE seq = fact.seq)",
+        (json.dumps(list(seqs)),),
     )
     return {r[0] for r in rows}
 

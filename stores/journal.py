@@ -53,6 +53,8 @@ NEXT_NUMBER = (
 
 _JOURNAL = "seq, kind, number, workspace, window, task, item, agent, origin, at"
 
+_canonical = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 _DAMAGE = (apsw.CorruptError, DatabaseDamaged, ValueError, TypeError, AttributeError)
 """What reading a damaged row raises: SQLite's own error, or a value of another type or encoding."""
 
@@ -179,14 +181,14 @@ def _digests(connection: apsw.Connection, seqs: Sequence[int], kind: str) -> dic
         parts: list[object] = [kind, rows.get(seq, [])]
         parts += [[child, sorted(of.get(seq, []), key=json.dumps)] for child, of in below]
         parts.append([row[1:] for row in sorted(words.get(seq, []), key=lambda row: str(row[1]))])
-        text = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+        text = _canonical(parts)
         found[seq] = hashlib.sha256(text.encode()).digest()
     return found
 
 
 def chain_hash(previous: bytes, link: Iterable[object], digest: bytes) -> bytes:
     """Return the hash of one journal row: SHA-256 over its predecessor, its columns and its digest."""
-    text = json.dumps(["kt1", *link], ensure_ascii=False, separators=(",", ":"))
+    text = _canonical(["kt1", *link])
     return hashlib.sha256(previous + text.encode() + digest).digest()
 
 

@@ -11,7 +11,7 @@ import apsw
 
 from keepthread.stores.errors import DatabaseDamaged, DatabaseTooNew
 
-MIGRATIONS = ("0001_initial.sql",)
+MIGRATIONS = ("0001_initial.sql", "0002_read_the_small_side.sql")
 LATEST = len(MIGRATIONS)
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")

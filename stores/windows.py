@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from keepthread.stores.journal import Transaction
+from keepthread.stores.journal import TABLES, Transaction
 from keepthread.stores.parts import words_of
 from keepthread.stores.query import fetch_all, fetch_one
 from keepthread.stores.records import Author, Draft, Stamp, Window
@@ -115,8 +115,9 @@ def last_activity(connection: apsw.Connection, window: int) -> str:
     """Return the time of the newest record written in a window (or of its opening)."""
     row = fetch_one(
         connection,
-        "SELECT at FROM journal WHERE window = ?1 OR seq = ?1 ORDER BY seq DESC LIMIT 1",
-        (window,),
+        "SELECT at FROM journal WHERE seq = (SELECT max(coalesce((SELECT max(seq) FROM journal "
+        "WHERE window = ?1 AND kind = k.value), ?1)) FROM json_each(?2) k)",
+        (window, json.dumps(list(TABLES))),
     )
     return str(row[0]) if row else ""
 
@@ -137,7 +138,7 @@ _CLOSED = (
 )
 _SELECT = (
     f"SELECT w.seq, j.number, j.workspace, w.client, w.session, w.host_pid, w.host_started, j.at, {_CLOSED} "
-    "FROM window w JOIN journal j USING(seq) "
+    "FROM window w CROSS JOIN journal j USING(seq) "
 )
 
 

@@ -17,7 +17,7 @@ from keepthread.server.context.layout import (
     Budgets,
     budgets,
 )
-from keepthread.server.context.moment import Moment, read_moment
+from keepthread.server.context.moment import Kept, Moment, read_moment
 from keepthread.server.context.packing import Count, Item, Section, pack
 from keepthread.server.context.ranking import Weights
 from keepthread.server.context.sections import (
@@ -26,7 +26,6 @@ from keepthread.server.context.sections import (
     pinned_items,
     plan_section_items,
 )
-from keepthread.server.context.staleness import FileWatch
 from keepthread.server.context.tail import tail_items
 from keepthread.stores.archive import has_entries, last_capture
 from keepthread.stores.journal import head, intact_records
@@ -87,7 +86,7 @@ def assemble(
     count: Count,
     key: bytes,
     weights: Weights = Weights(),  # noqa: B008  (an immutable record)
-    watch: Callable[[str], FileWatch] = FileWatch,
+    kept: Kept | None = None,
     status: Callable[[Moment], Sequence[str]] = lambda moment: (),
 ) -> Window:
     """Return the window for ``author``. ``status`` adds lines about the memory itself.
@@ -102,7 +101,7 @@ def assemble(
         weights=weights,
         item=request.item,
         explain=request.explain,
-        watch=watch,
+        kept=kept,
     )
     mark = frame_mark(key)
     opening = INTRO + "".join(f"! {line}\n" for line in (*capture_lines(moment), *status(moment)))
@@ -194,7 +193,7 @@ def pack_intact(
 ) -> Section:
     """Pack a section without records that differ from what was written: those are served nowhere."""
     packed = pack(name, head_line, items, MORE[name], budget, count, left_out=left_out)
-    refs = {i.ref for i in packed.shown if i.ref}
+    refs = {i.ref for i in packed.shown if i.ref and not i.checked}
     damaged = refs - intact_records(connection, sorted(refs))
     if not damaged:
         return packed

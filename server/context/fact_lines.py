@@ -4,7 +4,6 @@ Superseded, retracted and expired facts are never here. A fact whose file change
 shown in the re-verify block, marked STALE.
 """
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from keepthread.server.context.frame import quote
@@ -12,11 +11,12 @@ from keepthread.server.context.moment import Moment
 from keepthread.server.context.packing import Item
 from keepthread.server.context.ranking import Score, rank_facts
 from keepthread.server.context.sections import scope_text
-from keepthread.server.context.staleness import last_seen
+from keepthread.server.context.staleness import Soundness, check_soundness, last_seen
 from keepthread.stores.archive import entries, show_agents_files
 from keepthread.stores.clock import seconds, stamp
-from keepthread.stores.facts import Standing, load_facts, standing, weakened
+from keepthread.stores.facts import Standing, load_facts, standing
 from keepthread.stores.journal import intact_records
+from keepthread.stores.parts import ids_of
 from keepthread.stores.records import Entry, Fact
 from keepthread.stores.tasks import get_task
 from keepthread.validators.confidence import served_confidence
@@ -34,10 +34,11 @@ BLOCKS = ("re-verify", "observations", "inferences", "disputed", "reported, not 
 class _Reading(NamedTuple):
     facts: dict[int, Fact]
     scores: dict[int, Score]
-    weak: set[int]
+    sound: Soundness
     standing: dict[int, Standing]
     cited: dict[int, Entry]
     agents: set[int]
+    names: dict[int, str]  # ids of what facts rest on and are disputed with
 
 
 def fact_items(
@@ -59,8 +60,8 @@ def fact_items(
         fact = reading.facts.get(seq)
         if fact is not None and not _expired(moment, fact):
             line = _line(moment, reading, fact)
-            blocks[_block(moment, reading, fact)].append(
-                Item(line, seq, score.total, parts=score.parts())
+            blocks[_block(reading, fact)].append(
+                Item(line, seq, score.total, parts=score.parts(), checked=True)
             )
     for block, lines in blocks.items():
         if lines:
@@ -74,7 +75,7 @@ def _read(moment: Moment, most: int) -> tuple[_Reading, int]:
     connection = moment.connection
     scores, total = rank_facts(
         connection,
-        moment.workspace,
+        moment.facts,
         moment.focus.scope if moment.focus else (),
         moment.query(),
         moment.focus.item if moment.focus else moment.author.task,
@@ -84,9 +85,13 @@ def _read(moment: Moment, most: int) -> tuple[_Reading, int]:
     )
     facts = load_facts(connection, intact_records(connection, list(scores)))
     cited = entries(connection, list({c.entry for f in facts.values() for c in f.citations}))
-    weak = weakened(connection, moment.workspace, list(moment.stale))
+    sound = check_soundness(connection, facts, moment.watch)
     agents = show_agents_files(connection, moment.workspace, cited.values())
-    return _Reading(facts, scores, weak, standing(connection, scores), cited, agents), total
+    since = standing(connection, scores)
+    named = {seq for f in facts.values() for seq in f.supports}
+    named.update(seq for s in since.values() for seq in s.disputed_with)
+    names = ids_of(connection, named)
+    return _Reading(facts, scores, sound, since, cited, agents, names), total
 
 
 def _expired(moment: Moment, fact: Fact) -> bool:
@@ -101,11 +106,11 @@ def _expired(moment: Moment, fact: Fact) -> bool:
     return False
 
 
-def _block(moment: Moment, reading: _Reading, fact: Fact) -> str:
+def _block(reading: _Reading, fact: Fact) -> str:
     if fact.reported:
         return BLOCKS[4]
     state = reading.standing.get(fact.seq, Standing())
-    if fact.seq in moment.stale or state.failures:
+    if fact.seq in reading.sound.stale or state.failures:
         return BLOCKS[0]
     if state.disputed_with:
         return BLOCKS[3]
@@ -114,15 +119,15 @@ def _block(moment: Moment, reading: _Reading, fact: Fact) -> str:
 
 def _line(moment: Moment, reading: _Reading, fact: Fact) -> str:
     state = reading.standing.get(fact.seq, Standing())
-    weak = fact.seq in reading.weak
+    weak = fact.seq in reading.sound.weak
     confidence = served_confidence(fact.confidence, state, weak)
     fields = [
         f"{confidence:.2f}",
         fact.observed_at[:16],
-        *_source_fields(fact, reading.cited, moment),
+        *_source_fields(fact, reading),
     ]
-    if fact.seq in moment.stale:
-        change = moment.stale[fact.seq]
+    if fact.seq in reading.sound.stale:
+        change = reading.sound.stale[fact.seq]
         gone = "was removed" if not change.now else "changed since"
         fields.append(
             f"STALE: {quote(change.path, 200)} {gone}; capture_file it and record what it says now"
@@ -130,8 +135,8 @@ def _line(moment: Moment, reading: _Reading, fact: Fact) -> str:
     if weak:
         fields.append("WEAKENED: what it rests on no longer holds")
     if state.disputed_with:
-        others = load_facts(moment.connection, state.disputed_with).values()
-        fields.append(f"DISPUTED with {' '.join(f.id for f in others)}")
+        others = (reading.names[seq] for seq in sorted(state.disputed_with))
+        fields.append(f"DISPUTED with {' '.join(others)}")
     if fact.model_written:
         fields.append("written by a model")
     elif any(c.entry in reading.agents for c in fact.citations):
@@ -141,23 +146,17 @@ def _line(moment: Moment, reading: _Reading, fact: Fact) -> str:
     return f"- {fact.id} [{' · '.join(fields)}{scope_text(fact.scope)}]{explained}: {quote(fact.text)}\n"
 
 
-def _source_fields(fact: Fact, cited: Mapping[int, Entry], moment: Moment) -> list[str]:
+def _source_fields(fact: Fact, reading: _Reading) -> list[str]:
     if fact.reported:
         return ["reported by the model"]
     if fact.kind == "inference":
-        below = load_facts(moment.connection, fact.supports)
-        ids = [below[s].id if s in below else _entry_id(s, moment) for s in fact.supports]
+        ids = [reading.names[seq] for seq in fact.supports if seq in reading.names]
         return [f"rests on {' '.join(ids[:5])}"]
-    sources = [cited[c.entry] for c in fact.citations if c.entry in cited]
+    sources = [reading.cited[c.entry] for c in fact.citations if c.entry in reading.cited]
     if sources and all(e.role == "user" for e in sources):
         return [f"stated by the user, {' '.join(dict.fromkeys(e.id for e in sources))}"]
     names = dict.fromkeys(f"{quote(e.tool, 60)[1:-1]}#{e.id}" for e in sources)
     return [" ".join(names)] if names else []
-
-
-def _entry_id(seq: int, moment: Moment) -> str:
-    found = entries(moment.connection, [seq])
-    return found[seq].id if seq in found else str(seq)
 
 
 def _life_fields(moment: Moment, fact: Fact, reading: _Reading) -> list[str]:

@@ -1,12 +1,13 @@
 """What the window is assembled from: one reading of the database for one window, at one moment."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import apsw
 
 from keepthread.server.context.ranking import Weights
-from keepthread.server.context.staleness import Changed, FileWatch, find_stale
+from keepthread.server.context.staleness import FileWatch
+from keepthread.stores.fact_index import FactIndex
 from keepthread.stores.facts import load_facts, standing_instructions
 from keepthread.stores.ledger import plan_items
 from keepthread.stores.questions import open_questions
@@ -24,6 +25,22 @@ from keepthread.stores.tasks import get_task, newest_task
 FINISHED = ("done", "skipped")
 
 
+class Kept:
+    """What a process keeps between two windows so that it need not be read again."""
+
+    def __init__(self) -> None:
+        self._watches: dict[str, FileWatch] = {}
+        self._facts: dict[int, FactIndex] = {}
+
+    def watch(self, tree: str) -> FileWatch:
+        """Return the file watch of a work tree: each state of a file is hashed once."""
+        return self._watches.setdefault(tree, FileWatch(tree))
+
+    def facts(self, workspace: int) -> FactIndex:
+        """Return the index of a workspace's current facts."""
+        return self._facts.setdefault(workspace, FactIndex(workspace))
+
+
 class Moment(NamedTuple):
     """The reading: who asks, for which task and item, and the questions that several sections need."""
 
@@ -31,6 +48,7 @@ class Moment(NamedTuple):
     author: Author
     now: float
     watch: FileWatch
+    facts: FactIndex
     weights: Weights
     task: Task | None
     last_goal: Task | None
@@ -38,7 +56,6 @@ class Moment(NamedTuple):
     questions: tuple[Question, ...]
     focus: PlanItem | None
     instructions: tuple[Fact, ...]  # the user's own, that apply here, oldest first
-    stale: Mapping[int, Changed]  # current facts whose file changed
     explain: bool = False
 
     @property
@@ -61,7 +78,7 @@ def read_moment(
     weights: Weights,
     item: PlanItem | None = None,
     explain: bool = False,
-    watch: Callable[[str], FileWatch] = FileWatch,
+    kept: Kept | None = None,
 ) -> Moment:
     """Read what all sections share. ``item`` is the focus asked for, else the one in progress."""
     task = get_task(connection, author.task) if author.task is not None else None
@@ -69,13 +86,14 @@ def read_moment(
         task = None
     items = tuple(plan_items(connection, author.workspace, author.task))
     questions = tuple(open_questions(connection, author.workspace))
-    files = watch(tree)
+    kept = kept or Kept()
     focus = item or pick_focus(items, questions)
     return Moment(
         connection=connection,
         author=author,
         now=now,
-        watch=files,
+        watch=kept.watch(tree),
+        facts=kept.facts(author.workspace),
         weights=weights,
         task=task,
         last_goal=newest_task(connection, author.workspace, finished=True)
@@ -85,7 +103,6 @@ def read_moment(
         questions=questions,
         focus=focus,
         instructions=_instructions(connection, author.workspace, focus.scope if focus else ()),
-        stale=find_stale(connection, author.workspace, files),
         explain=explain,
     )
 

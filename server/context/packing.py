@@ -15,6 +15,7 @@ class Item(NamedTuple):
     score: float | None = None
     required: bool = False  # shown whatever it costs: the caller made sure that it fits
     parts: str = ""  # how the score came about, for explain
+    checked: bool = False  # found to be what was written, when it was read
     priority: int = 0  # lower is packed first; the order shown is the order given
 
 

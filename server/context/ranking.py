@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import apsw
 
-from keepthread.stores.facts import candidates, out_of_scope
+from keepthread.stores.fact_index import FactIndex
 from keepthread.stores.fulltext import match_any
 from keepthread.stores.query import fetch_all, fetch_one
 from keepthread.stores.records import Tags
@@ -48,7 +48,7 @@ class Score(NamedTuple):
 
 def rank_facts(
     connection: apsw.Connection,
-    workspace: int,
+    index: FactIndex,
     scope: Tags,
     query: str,
     focus: int | None,
@@ -61,24 +61,41 @@ def rank_facts(
     The scope rule comes before any similarity. ``query`` and the stored vector of the record
     ``focus`` are what relevance is measured against.
     """
+    facts = index.candidates(connection, scope, now)
     row = fetch_one(connection, "SELECT vec FROM record_vector WHERE seq = ?", (focus,))
-    rows = candidates(connection, workspace, now, row[0] if row is not None else None)
-    if scope:
-        foreign = out_of_scope(connection, scope)
-        rows = [r for r in rows if r[0] not in foreign]
-    lexical = _lexical(connection, query)
-    newest = max((r[1] for r in rows), default=0)
-    scores: list[tuple[float, int, Score]] = []
-    for seq, observed, confidence, cosine in rows:
-        near = max(0.0, (cosine or 0.0) - COSINE_FLOOR) / (1 - COSINE_FLOOR)
-        near = max(near, lexical.get(seq, 0.0))
-        recency = math.pow(0.5, (newest - observed) / (HALF_LIFE_DAYS * 86_400))
-        total = (
-            weights.relevance * near + weights.recency * recency + weights.confidence * confidence
+    cosines = index.cosines(connection, row[0]) if row is not None else {}
+    near = {
+        seq: (cosine - COSINE_FLOOR) / (1 - COSINE_FLOOR)
+        for seq, cosine in cosines.items()
+        if cosine > COSINE_FLOOR
+    }
+    for seq, share in _lexical(connection, query).items():
+        near[seq] = max(near.get(seq, 0.0), share)
+    newest = max((f.observed for f in facts), default=0)
+    share, fresh, sure = weights
+    half_life = HALF_LIFE_DAYS * 86_400
+    totals = [  # plain numbers: there may be ten thousand
+        (
+            round(
+                share * near.get(f.seq, 0.0)
+                + fresh * math.pow(0.5, (newest - f.observed) / half_life)
+                + sure * f.confidence,
+                6,
+            ),
+            f.seq,
+            f,
         )
-        scores.append((round(total, 6), seq, Score(total, near, recency, confidence)))
-    best = heapq.nlargest(limit, scores, key=lambda s: s[:2])
-    return {seq: score for _, seq, score in best}, len(rows)
+        for f in facts
+    ]
+    return {
+        seq: Score(
+            total,
+            near.get(seq, 0.0),
+            math.pow(0.5, (newest - fact.observed) / half_life),
+            fact.confidence,
+        )
+        for total, seq, fact in heapq.nlargest(limit, totals)
+    }, len(facts)
 
 
 def _lexical(connection: apsw.Connection, query: str) -> dict[int, float]:

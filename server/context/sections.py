@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 from keepthread.server.context.frame import quote
 from keepthread.server.context.moment import FINISHED, Moment, ready_items
 from keepthread.server.context.packing import Item
+from keepthread.server.context.staleness import check_soundness
 from keepthread.stores.archive import entries
 from keepthread.stores.decisions import active_decisions
-from keepthread.stores.facts import load_facts, standing, weakened
+from keepthread.stores.facts import load_facts, standing
 from keepthread.stores.records import Decision, PlanItem, Question, Tags, scope_agrees
 
 DONE_SHOWN = 5
@@ -102,7 +103,7 @@ def decision_items(moment: Moment) -> list[Item]:
         for d in active_decisions(moment.connection, moment.workspace)
         if scope_agrees(d.scope, scope)
     ]
-    weak = weakened(moment.connection, moment.workspace, list(moment.stale)) if found else set()
+    weak = check_soundness(moment.connection, [d.seq for d in found], moment.watch).weak
     return [Item(decision_line(d, d.seq in weak), d.seq, priority=-d.seq) for d in reversed(found)]
 
 

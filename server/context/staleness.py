@@ -4,11 +4,14 @@ First by a cheap signature (size, time, inode), and only when that moved by the 
 Files are read inside the work tree only.
 """
 
+import json
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import apsw
 
 from keepthread.server.capture.files import FileRefused, file_signature, read_file
+from keepthread.stores.facts import no_longer_current, rests_on
 from keepthread.stores.query import fetch_all
 
 
@@ -55,32 +58,63 @@ class FileWatch:
         return self._hashes[key]
 
 
-def find_stale(connection: apsw.Connection, workspace: int, watch: FileWatch) -> dict[int, Changed]:
-    """Return the current facts that rest on a changed file, with the first change found."""
+class Soundness(NamedTuple):
+    """What no longer holds of the records asked about: facts whose file changed, with the first
+    change found; and facts and decisions that rest, at any depth, on one such, or on a superseded
+    or retracted fact."""
+
+    stale: Mapping[int, Changed]
+    weak: frozenset[int]
+
+
+def check_soundness(
+    connection: apsw.Connection, seqs: Iterable[int], watch: FileWatch
+) -> Soundness:
+    """Look at the files behind facts and decisions (seqs), and behind all that they rest on."""
+    asked = set(seqs)
+    links = rests_on(connection, asked)
+    below = {lower for _, lower in links}
+    stale = find_stale(connection, asked | below, watch)
+    broken = no_longer_current(connection, below) | stale.keys()
+    weak: set[int] = set()
+    for owner, lower in links:  # what a record rests on is older than it, so one pass is enough
+        if lower in broken or lower in weak:
+            weak.add(owner)
+    return Soundness(stale, frozenset(weak))
+
+
+def find_stale(
+    connection: apsw.Connection, facts: Iterable[int], watch: FileWatch
+) -> dict[int, Changed]:
+    """Return which of these facts rest on a changed file, with the first change found."""
+    known: dict[FileSource, Changed | None] = {}
     found: dict[int, Changed] = {}
-    for fact, sources in file_sources(connection, workspace).items():
-        changes = (watch.changed(source) for source in sources)
-        change = next((c for c in changes if c is not None), None)
-        if change is not None:
-            found[fact] = change
+    for fact, sources in file_sources(connection, facts).items():
+        for source in sources:
+            if source not in known:
+                known[source] = watch.changed(source)
+            change = known[source]
+            if change is not None:
+                found.setdefault(fact, change)
     return found
 
 
-def file_sources(connection: apsw.Connection, workspace: int) -> dict[int, list[FileSource]]:
-    """Return, for each current fact of a workspace that cites files, how it saw each of them last.
+def file_sources(connection: apsw.Connection, facts: Iterable[int]) -> dict[int, list[FileSource]]:
+    """Return, for each of these facts that cites files, how it saw each of them last.
 
     A later entry that was found to say the same (a corroboration) counts as a look at the file.
     """
     rows = fetch_all(
         connection,
-        "WITH seen(fact, entry) AS (SELECT c.owner, c.entry FROM fact_current f JOIN citation c ON c.owner = f.seq "
-        "WHERE f.workspace = ?1 UNION SELECT e.fact, e.source FROM fact_current f JOIN fact_event e ON e.fact = f.seq "
-        "WHERE f.workspace = ?1 AND e.event IN ('corroborated', 'verified') AND e.source IS NOT NULL) "
+        "WITH asked(fact) AS (SELECT value FROM json_each(?)), "
+        "seen(fact, entry) AS (SELECT c.owner, c.entry FROM asked JOIN citation c ON c.owner = asked.fact "
+        "UNION SELECT e.fact, e.source FROM asked JOIN fact_event e ON e.fact = asked.fact "
+        "WHERE e.event IN ('corroborated', 'verified') AND e.source IS NOT NULL) "
         "SELECT seen.fact, p.text, h.text, coalesce(s.text, '') FROM seen "
         "JOIN body h ON h.seq = seen.entry AND h.field = 'file_sha256' "
         "JOIN body p ON p.seq = seen.entry AND p.field = 'path' "
         "LEFT JOIN body s ON s.seq = seen.entry AND s.field = 'file_signature' ORDER BY seen.entry",
-        (workspace,),
+        (json.dumps(list(facts)),),
     )
     newest: dict[int, dict[str, FileSource]] = {}
     for fact, path, sha256, signature in rows:

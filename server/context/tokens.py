@@ -56,6 +56,10 @@ LOOKAHEAD_TOKENS = 4
 LOOKAHEAD_CHARACTERS_MAX = 8_192
 
 
+LINES_MAX, LINE_CHARACTERS_MAX = 8_192, 2_048
+"""Lines whose counts are remembered; longer ones are not."""
+
+
 class TokenizerDataError(Exception):
     """The shipped rank file is missing or not the published one: counts would be wrong."""
 
@@ -74,6 +78,7 @@ class TokenCounter:
         self._ranks_file = ranks_file
         self._encoding: Encoding | None = None
         self._lock = threading.Lock()
+        self._lines: dict[str, int] = {}
 
     def load(self) -> None:
         """Load the ranks now, so that the first count need not; for a background thread.
@@ -113,7 +118,19 @@ class TokenCounter:
         return text[:end]
 
     def _tokens(self, text: str) -> int:
-        return len(self._loaded().encode_ordinary(text))
+        """Count line by line (see LINE_START): two windows have most of their lines in common."""
+        *lines, last = LINE_START.split(text)
+        return sum(self._counted(f"{line}\n") for line in lines) + self._counted(last)
+
+    def _counted(self, line: str) -> int:
+        known = self._lines.get(line)
+        if known is None:
+            known = len(self._loaded().encode_ordinary(line))
+            if len(self._lines) >= LINES_MAX:
+                self._lines.clear()
+            if len(line) <= LINE_CHARACTERS_MAX:
+                self._lines[line] = known
+        return known
 
     def _scaled(self, tokens: int) -> int:
         return ceil(tokens * self._safety - 1e-9)  # 10 * 1.1 is 11, not 11.000000000000002

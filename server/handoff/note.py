@@ -12,6 +12,7 @@ from keepthread.server.context.moment import Moment
 from keepthread.server.context.packing import Item
 from keepthread.server.handoff.steps import call_text, command_of, shortened
 from keepthread.stores.archive import entries, files_written, recent
+from keepthread.stores.parts import ids_of
 from keepthread.stores.records import Entry, Window
 from keepthread.stores.windows import count_records, joined_task, window_words, windows
 
@@ -119,7 +120,9 @@ def find_work(moment: Moment) -> Found:
     """Return what the archive knows since the task began; without a task, the newest of it."""
     since = moment.author.task or 0
     most = FILES_SHOWN if since else FILES_SHOWN_WITHOUT_TASK
-    calls = recent(moment.connection, moment.workspace, where="call", limit=_LOOK_BACK)
+    calls = recent(
+        moment.connection, moment.workspace, where="call", limit=_LOOK_BACK, words=("args", "path")
+    )
     commands = [(e, command_of(e)) for e in calls]
     last_command = next((e for e, c in commands if c), None)
     failure = next((e for e in calls if e.is_error), None)
@@ -129,9 +132,15 @@ def find_work(moment: Moment) -> Found:
         if c
     )
     written = files_written(moment.connection, moment.workspace, since=since, limit=most)
-    ids = entries(moment.connection, [seq for _, seq in written])
-    files = tuple((path, ids[seq].id) for path, seq in written)
-    return Found(files, last_command, failure, resolved)
+    ids = ids_of(moment.connection, [seq for _, seq in written])
+    files = tuple((path, ids[seq]) for path, seq in written)
+    whole = entries(moment.connection, [e.seq for e in (last_command, failure) if e is not None])
+    return Found(
+        files,
+        whole[last_command.seq] if last_command is not None else None,
+        whole[failure.seq] if failure is not None else None,
+        resolved,
+    )
 
 
 def found_items(found: Found) -> list[Item]:
