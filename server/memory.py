@@ -20,6 +20,7 @@ from keepthread.server.context.layout import STAGES
 from keepthread.server.context.moment import Kept, pick_focus
 from keepthread.server.context.tokens import TokenCounter
 from keepthread.server.handoff.commands import read_commands
+from keepthread.server.handoff.doubts import hear_user
 from keepthread.server.handoff.reconcile import Report, reconcile, reconcile_at_opening
 from keepthread.server.places import Place
 from keepthread.server.settings import Settings
@@ -76,6 +77,7 @@ class Memory:
         self.capture, self._model = self._journal("trusted"), self._journal("model")
         self.reader = open_database(settings.db, "reader", vectors=True)
         self.kept = Kept()
+        self._heard = 0  # the user's newest message that was held against the facts
         self.embedding_fault: Callable[[], str] = str  # why no vectors are made; "" while they are
         self.gate = Gate(
             self._model,
@@ -156,6 +158,8 @@ class Memory:
         caller = caller or self.reading_caller(fresh_after=IDLE_SECONDS)
         with suppress(StoreError):  # a disk that is full by now must not cost the window
             reconcile_at_opening(self.capture, caller.author, caller.tree)
+            if caller.author.window is not None:
+                self._heard = hear_user(self.capture, caller.author, self._heard)
         focus = None
         if item:
             named = self.gate.view(caller).item(item)

@@ -6,6 +6,7 @@ answered with a bare internal error in one protocol era.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 from mcp.server import MCPServer
@@ -14,10 +15,13 @@ from pydantic import Field
 
 from keepthread.server.memory import Memory
 from keepthread.server.tools.base import Run
+from keepthread.server.users_word import confirm, deny
 from keepthread.server.users_word import remember as keep
 from keepthread.server.users_word import start_task as begin
 from keepthread.stores.errors import StoreError
 from keepthread.validators.verdict import Refused
+
+_IDS_MAX = 50
 
 
 def add_prompts(server: MCPServer, memory: Memory, run: Run) -> None:
@@ -68,13 +72,20 @@ def add_prompts(server: MCPServer, memory: Memory, run: Run) -> None:
         ]
 
     @server.prompt(title="Review what is stored")
-    async def review() -> list[UserMessage]:
-        """Look through memory: stale, disputed and reported records first."""
+    async def review(
+        right: Annotated[str, Field(description="Ids that you confirm: fact-3 task-1")] = "",
+        wrong: Annotated[str, Field(description="Ids of facts that are wrong")] = "",
+    ) -> list[UserMessage]:
+        """Look through memory: stale, disputed and reported records first. What you name is settled at once."""
+        said = [
+            *[await _word(run, partial(confirm, memory, i, via="prompt")) for i in _ids(right)],
+            *[await _word(run, partial(deny, memory, i, "", via="prompt")) for i in _ids(wrong)],
+        ]
         window = await run(lambda: memory.context(stage="review"))
         return [
             UserMessage(
-                f"{window.text}\nList what is STALE, DISPUTED, WEAKENED or only reported, and say for each "
-                "what would settle it."
+                "".join(f"{line}\n" for line in said) + f"{window.text}\nList what is STALE, DENIED, DOUBTED, "
+                "DISPUTED, WEAKENED or only reported, and say for each what would settle it."
             )
         ]
 
@@ -89,6 +100,10 @@ def add_prompts(server: MCPServer, memory: Memory, run: Run) -> None:
                 "Show me what you found; after I agree, call retract_fact for each."
             )
         ]
+
+
+def _ids(given: str) -> list[str]:
+    return given.replace(",", " ").split()[:_IDS_MAX]
 
 
 async def _word(run: Run, work: Callable[[], str]) -> str:

@@ -183,6 +183,22 @@ def _relation_lines(memory: Memory, fact: Fact, state: Standing, weak: bool) -> 
         lines.append(f"disputed with {', '.join(_names(memory, state.disputed_with))}")
     if state.corroborations:
         lines.append(f"corroborated by {state.corroborations} other origin(s)")
+    return [*lines, *_event_lines(memory, fact)]
+
+
+def _event_lines(memory: Memory, fact: Fact) -> list[str]:
+    """What spoke against a fact since, and what for it again."""
+    lines = []
+    for event in facts.fact_events(memory.reader, fact.seq):
+        told = {
+            "failed": "denied in" if event.role == "user" else "doubted because of",
+            "verified": "verified by",
+            "confirmed": "confirmed in",
+        }.get(event.event)
+        if told is not None:
+            named = _names(memory, [event.source] if event.source else [])
+            why = f": {quote(event.reason, 300)}" if event.reason else ""
+            lines.append(f"{told} {' '.join(named)}, {event.at}{why}")
     return lines
 
 

@@ -5,8 +5,14 @@ The words are archived as a message of the user and then pass the same gate, cit
 
 from keepthread.server.capture.append import append_message
 from keepthread.server.memory import Memory
+from keepthread.stores.archive import get_entry
+from keepthread.stores.doubts import doubt
+from keepthread.stores.errors import UnknownRecord
+from keepthread.stores.facts import add_fact_event, find_fact, load_facts
+from keepthread.stores.records import Entry, Fact, Task, parse_id
+from keepthread.stores.tasks import add_task_version, find_task
 from keepthread.validators.gate_view import Caller
-from keepthread.validators.writes.facts import record_fact
+from keepthread.validators.writes.facts import record_fact, retract_fact
 from keepthread.validators.writes.tasks import start_task as begin
 
 
@@ -17,8 +23,13 @@ def start_task(memory: Memory, goal: str, constraints: tuple[str, ...], *, via: 
     return f"{outcome.action}: {outcome.id}"
 
 
-def remember(memory: Memory, instruction: str, *, via: str, everywhere: bool = False) -> str:
-    """Keep a standing instruction in the user's words; return what was done. Raises Refused."""
+def remember(
+    memory: Memory, instruction: str, *, via: str, everywhere: bool = False, instead_of: str = ""
+) -> str:
+    """Keep a standing instruction in the user's words; return what was done. Raises Refused.
+
+    ``instead_of`` is a fact that only reported it.
+    """
     caller, message = say(memory, instruction, via=via)
     outcome = record_fact(
         memory.gate,
@@ -27,8 +38,83 @@ def remember(memory: Memory, instruction: str, *, via: str, everywhere: bool = F
         kind="instruction-from-user",
         source=message,
         everywhere=everywhere,
+        supersedes=instead_of,
     )
     return f"{outcome.action}: {outcome.id}"
+
+
+def confirm(memory: Memory, record: str, *, via: str) -> str:
+    """Confirm a fact or a proposed task; return what was done. Raises UnknownRecord or Refused.
+
+    A fact that a model reported becomes the user's instruction, a proposed goal the user's goal.
+    """
+    found = _find(memory, record)
+    if isinstance(found, Task):
+        if found.state != "proposed":
+            return f"{found.id} is {found.state}: only a proposed task waits for you"
+        caller, message = say(memory, "\n\n".join((found.goal, *found.constraints)), via=via)
+        source = _entry(memory, caller, message).seq
+        with memory.capture.transaction() as tx:
+            author = caller.author._replace(origin="user", task=found.task)
+            add_task_version(tx, author, found, state="active", source=source)
+        return f"confirmed: {found.id}"
+    if found.reported:
+        return remember(memory, found.text, via=via, instead_of=found.id)
+    caller, message = say(memory, f"{found.id} is right: {found.text}", via=via)
+    with memory.capture.transaction() as tx:
+        source = _entry(memory, caller, message).seq
+        add_fact_event(
+            tx, caller.author._replace(origin="user"), found.seq, "confirmed", source=source
+        )
+    return f"confirmed: {found.id}"
+
+
+def deny(memory: Memory, record: str, why: str, *, via: str) -> str:
+    """Say that a fact is wrong; return what was done. Raises UnknownRecord or Refused.
+
+    Evidence and user disagree: the fact goes to the re-verify queue with what rests on it. What only
+    the user's word stands behind is taken back.
+    """
+    found = _find(memory, record)
+    if isinstance(found, Task):
+        raise UnknownRecord(
+            f"{found.id} is a task; only facts can be denied. Begin another: keepthread task."
+        )
+    caller, message = say(memory, f"{found.id} is wrong{f': {why}' if why else ''}", via=via)
+    if found.kind == "instruction-from-user":
+        reason = why or "denied by the user"
+        outcome = retract_fact(memory.gate, caller, fact=found.id, reason=reason, source=message)
+        return f"{outcome.action}: {outcome.id}"
+    with memory.capture.transaction() as tx:
+        source = _entry(memory, caller, message).seq
+        doubt(tx, caller.author._replace(origin="user"), [found.seq], source, why)
+    return f"denied: {found.id} is to be verified again, and so is what rests on it"
+
+
+def _find(memory: Memory, record: str) -> Fact | Task:
+    """Return the current fact or the task with this id. Raises UnknownRecord."""
+    parsed, workspace = parse_id(record.strip()), memory.onlooker().author.workspace
+    if parsed is not None and parsed.kind == "task":
+        task = find_task(memory.reader, workspace, parsed)
+        if task is not None:
+            return task
+    if parsed is not None and parsed.kind == "fact":
+        seq = find_fact(memory.reader, workspace, parsed)
+        fact = load_facts(memory.reader, [seq])[seq] if seq is not None else None
+        if fact is not None and fact.current:
+            return fact
+    raise UnknownRecord(
+        f"{record[:40]!r} is no current fact or task of this workspace; memory://facts lists the facts."
+    )
+
+
+def _entry(memory: Memory, caller: Caller, message: str) -> Entry:
+    parsed = parse_id(message)
+    found = (
+        get_entry(memory.reader, caller.author.workspace, parsed) if parsed is not None else None
+    )
+    assert found is not None  # it was archived just now
+    return found
 
 
 def say(memory: Memory, words: str, *, via: str) -> tuple[Caller, str]:

@@ -210,6 +210,17 @@ def recent_by_tool(
     return _entries_from_rows(connection, rows)
 
 
+def same_call_before(connection: apsw.Connection, entry: Entry) -> Entry | None:
+    """Return the newest earlier call of the same tool with the same arguments."""
+    row = fetch_one(
+        connection,
+        _COLUMNS + "JOIN body b ON b.seq = e.seq AND b.field = 'args' WHERE e.workspace = ? AND e.tool = ? "
+        "AND e.seq < ? AND e.channel = ? AND b.text = ? ORDER BY e.seq DESC LIMIT 1",
+        (entry.workspace, entry.tool, entry.seq, entry.channel, entry.args),
+    )
+    return None if row is None else _entries_from_rows(connection, [row])[0]
+
+
 def tool_named(tool: str) -> tuple[str, list[str]]:
     """Return a condition on ``e.tool``, with its values, case ignored.
 

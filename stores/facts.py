@@ -7,7 +7,7 @@ view over them. The gate sets confidence; nothing here raises it.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import apsw
@@ -25,6 +25,9 @@ from keepthread.stores.records import (
     Stamp,
     Tags,
 )
+
+LIFTING = ("verified", "confirmed", "corroborated")
+"""Events that end a doubt, where their entry is newer than the one that raised it."""
 
 
 class FactDraft(NamedTuple):
@@ -48,11 +51,22 @@ class FactDraft(NamedTuple):
     label: str = ""  # the model's wording of an instruction, whose text is the user's passage
 
 
+class FactEvent(NamedTuple):
+    """One thing that happened to a fact. ``source`` is an entry's seq, ``role`` whose entry it is."""
+
+    event: str
+    source: int | None
+    role: str
+    at: str
+    reason: str
+
+
 class Standing(NamedTuple):
     """What happened to a fact since it was recorded."""
 
     corroborations: int = 0  # independent origins beyond the first
-    failures: int = 0
+    failures: int = 0  # since it was last found to hold
+    failed_by: int | None = None  # the entry that spoke against it last, while it is doubted
     verified_at: str = ""
     disputed_with: tuple[int, ...] = ()
     superseded_by: tuple[int, ...] = ()
@@ -181,18 +195,20 @@ def standing(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int, Stan
 
     events = fetch_all(
         connection,
-        "SELECT e.fact, e.event, e.independent, j.at, e.seq FROM fact_event e JOIN journal j USING(seq) "
-        "WHERE e.fact IN (SELECT value FROM json_each(?)) ORDER BY e.seq",
+        "SELECT e.fact, e.event, e.independent, j.at, e.seq, e.source FROM fact_event e "
+        "JOIN journal j USING(seq) WHERE e.fact IN (SELECT value FROM json_each(?)) ORDER BY e.seq",
         (wanted,),
     )
-    for fact, event, independent, at, seq in events:
+    for fact, event, independent, at, seq, source in events:
         now = found.get(fact, Standing())
+        if event in LIFTING and now.failures and (source or seq) > (now.failed_by or 0):
+            update(fact, failures=0, failed_by=None)
         if event == "corroborated":
             update(fact, corroborations=now.corroborations + independent)
         elif event == "verified":
             update(fact, verified_at=at)
         elif event == "failed":
-            update(fact, failures=now.failures + 1)
+            update(fact, failures=now.failures + 1, failed_by=source)
         elif event == "confirmed":
             update(fact, confirmed=True)
         else:
@@ -223,6 +239,18 @@ def standing(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int, Stan
         if other in live:
             update(one, disputed_with=(*found.get(one, Standing()).disputed_with, other))
     return found
+
+
+def fact_events(connection: apsw.Connection, fact: int) -> list[FactEvent]:
+    """Return what happened to a fact, oldest first."""
+    rows = fetch_all(
+        connection,
+        "SELECT v.event, v.source, coalesce(e.role, ''), j.at, coalesce(b.text, '') FROM fact_event v "
+        "JOIN journal j USING(seq) LEFT JOIN entry e ON e.seq = v.source "
+        "LEFT JOIN body b ON b.seq = v.seq AND b.field = 'reason' WHERE v.fact = ? ORDER BY v.seq",
+        (fact,),
+    )
+    return [FactEvent(*row) for row in rows]
 
 
 def standing_instructions(connection: apsw.Connection, workspace: int) -> list[int]:
@@ -279,6 +307,35 @@ def no_longer_current(connection: apsw.Connection, seqs: Iterable[int]) -> set[i
         (json.dumps(list(seqs)),),
     )
     return {r[0] for r in rows}
+
+
+def doubted(connection: apsw.Connection, seqs: Iterable[int]) -> set[int]:
+    """Return which of ``seqs`` are facts that something spoke against since they were last found to hold."""
+    rows = fetch_all(
+        connection,
+        "SELECT e.fact FROM fact_event e WHERE e.fact IN (SELECT value FROM json_each(?)) "
+        "AND e.event = 'failed' AND NOT EXISTS("
+        f"SELECT 1 FROM fact_event n WHERE n.fact = e.fact AND n.seq > e.seq AND n.event IN {LIFTING} "
+        "AND coalesce(n.source, n.seq) > coalesce(e.source, 0))",
+        (json.dumps(list(seqs)),),
+    )
+    return {r[0] for r in rows}
+
+
+def weakened(
+    connection: apsw.Connection, links: Sequence[tuple[int, int]], stale: Iterable[int] = ()
+) -> set[int]:
+    """Return the owners among ``links`` (see `rests_on`) that rest, at any depth, on what no longer holds.
+
+    That is a superseded, retracted or doubted fact, or one of ``stale`` (its file changed).
+    """
+    below = {lower for _, lower in links}
+    broken = no_longer_current(connection, below) | doubted(connection, below) | set(stale)
+    weak: set[int] = set()
+    for owner, lower in links:  # what a record rests on is older than it, so one pass is enough
+        if lower in broken or lower in weak:
+            weak.add(owner)
+    return weak
 
 
 def cited_facts(connection: apsw.Connection, entry: int) -> list[int]:

@@ -25,6 +25,8 @@ _KIND = {
     "instruction": "instruction-from-user",
 }
 
+NAMED = "named in supersedes"
+
 _SAME_MATTER = ("contradiction", "refinement", "duplicate")
 _SHARED_WORDS_MIN = 1 / 3
 
@@ -64,12 +66,12 @@ def resolve_contradiction(judge: Judge) -> Callable[[Write, View], Refusal | Wri
             verdict = judge(Statement(fact.text, fact.subject, fact.kind), new, cosine)
             if verdict.note and verdict.note not in write.remarks:
                 write = write._replace(remarks=(*write.remarks, verdict.note))
-            if write.duplicate_of is None and _mergeable(write, fact):
-                # The near-duplicate rule decides, not the judge's label: a paraphrase with less or
-                # other detail would attach its evidence to words it does not contain.
-                if is_duplicate(fact.text, write.text, cosine):
+            if write.duplicate_of is None and _says_the_same(write, fact, cosine):
+                if write.kind == "inference" and view.is_weakened(fact):
+                    conflicts.append(Conflict(fact, True, "drawn anew from what holds now"))
+                else:
                     write = write._replace(duplicate_of=fact.seq)
-                    continue
+                continue
             if verdict.label == "contradiction" and not write.both_hold:
                 conflicts.append(Conflict(fact, verdict.sure, verdict.why))
         for conflict in conflicts:
@@ -106,7 +108,7 @@ def _named(
             "Leave `supersedes` empty: both are kept, and contradictions are found by the server.",
             ((fact.id, fact.text),),
         )
-    return write, [Conflict(fact, True, "named in supersedes")]
+    return write, [Conflict(fact, True, NAMED)]
 
 
 def _share_words(old: Statement, new: Statement) -> bool:
@@ -133,6 +135,8 @@ def _settle(write: Write, conflict: Conflict, view: View) -> Refusal | Write:
                 ((old.id, old.text),),
             )
         return _supersede(write, conflict) if conflict.sure else _dispute(write, conflict)
+    if write.kind == "instruction" and old.reported and conflict.why == NAMED:
+        return _supersede(write, conflict)  # the user says now what was only reported
     if write.reported or old.reported:
         return _dispute(write, conflict)
     if write.kind == "instruction":
@@ -202,7 +206,13 @@ def _dispute(write: Write, conflict: Conflict) -> Write:
     )
 
 
-def _mergeable(write: Write, fact: Fact) -> bool:
-    """A duplicate is merged into a fact of its own kind; a report never stands for the user's words."""
+def _says_the_same(write: Write, fact: Fact, cosine: float | None) -> bool:
+    """True for a duplicate of a fact of its own kind; a report never stands for the user's words.
+
+    The near-duplicate rule decides, not the judge's label: a paraphrase with less or other detail
+    would attach its evidence to words it does not contain.
+    """
     same_kind = fact.kind == _KIND[write.kind] and fact.reported == write.reported
-    return same_kind and (write.scope == fact.scope or scope_agrees(write.scope, fact.scope))
+    if not same_kind or not (write.scope == fact.scope or scope_agrees(write.scope, fact.scope)):
+        return False
+    return is_duplicate(fact.text, write.text, cosine)

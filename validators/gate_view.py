@@ -117,6 +117,9 @@ class GateView:
         found = facts.load_facts(self._connection, seqs)
         return [found[s] for s in seqs if s in found]
 
+    def is_weakened(self, fact: Fact) -> bool:
+        return bool(facts.weakened(self._connection, facts.rests_on(self._connection, [fact.seq])))
+
     def similar_facts(
         self, text: str, subject: str, vector: bytes | None
     ) -> list[tuple[Fact, float | None]]:

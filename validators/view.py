@@ -37,6 +37,9 @@ class View(Protocol):
     def facts(self, seqs: Sequence[int]) -> list[Fact]:
         """Facts by seq."""
 
+    def is_weakened(self, fact: Fact) -> bool:
+        """True when something the fact rests on was superseded, retracted or doubted since."""
+
     def similar_facts(
         self, text: str, subject: str, vector: bytes | None
     ) -> list[tuple[Fact, float | None]]:

@@ -62,3 +62,14 @@ def remember(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
             )
         )
     return 0
+
+
+def confirm(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """``keepthread confirm ID [--deny] [--why TEXT]``"""
+    check_authority(environ)
+    with open_memory(environ, create=False) as memory:
+        if options.deny:
+            print(users_word.deny(memory, options.id, options.why, via="terminal"))
+        else:
+            print(users_word.confirm(memory, options.id, via="terminal"))
+    return 0

@@ -110,7 +110,8 @@ def _block(reading: _Reading, fact: Fact) -> str:
     if fact.reported:
         return BLOCKS[4]
     state = reading.standing.get(fact.seq, Standing())
-    if fact.seq in reading.sound.stale or state.failures:
+    sound = reading.sound
+    if fact.seq in sound.stale or fact.seq in sound.weak or state.failures:
         return BLOCKS[0]
     if state.disputed_with:
         return BLOCKS[3]
@@ -132,8 +133,12 @@ def _line(moment: Moment, reading: _Reading, fact: Fact) -> str:
         fields.append(
             f"STALE: {quote(change.path, 200)} {gone}; capture_file it and record what it says now"
         )
+    if state.failures:
+        fields.append(_doubt_field(moment, state))
     if weak:
-        fields.append("WEAKENED: what it rests on no longer holds")
+        fields.append(
+            "WEAKENED: what it rests on no longer holds; record it anew on what does, or retract it"
+        )
     if state.disputed_with:
         others = (reading.names[seq] for seq in sorted(state.disputed_with))
         fields.append(f"DISPUTED with {' '.join(others)}")
@@ -144,6 +149,20 @@ def _line(moment: Moment, reading: _Reading, fact: Fact) -> str:
     fields.extend(_life_fields(moment, fact, reading))
     explained = f" {{{reading.scores[fact.seq].parts()}}}" if moment.explain else ""
     return f"- {fact.id} [{' · '.join(fields)}{scope_text(fact.scope)}]{explained}: {quote(fact.text)}\n"
+
+
+def _doubt_field(moment: Moment, state: Standing) -> str:
+    against = entries(moment.connection, [state.failed_by] if state.failed_by else [])
+    entry = against.get(state.failed_by or 0)
+    if entry is None:
+        return "DOUBTED: look again, and record what you see now"
+    if entry.role == "user":
+        return (
+            f"DENIED by the user, {entry.id}: look again and cite what you see now; if the user is right, "
+            f"retract_fact with source={entry.id}"
+        )
+    name = quote(entry.tool, 80)[1:-1]
+    return f"DOUBTED: {name} keeps failing, {entry.id}: look again and cite what you see now"
 
 
 def _source_fields(fact: Fact, reading: _Reading) -> list[str]:

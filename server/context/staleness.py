@@ -11,7 +11,7 @@ from typing import NamedTuple
 import apsw
 
 from keepthread.server.capture.files import FileRefused, file_signature, read_file
-from keepthread.stores.facts import no_longer_current, rests_on
+from keepthread.stores.facts import rests_on, weakened
 from keepthread.stores.query import fetch_all
 
 
@@ -60,8 +60,8 @@ class FileWatch:
 
 class Soundness(NamedTuple):
     """What no longer holds of the records asked about: facts whose file changed, with the first
-    change found; and facts and decisions that rest, at any depth, on one such, or on a superseded
-    or retracted fact."""
+    change found; and facts and decisions that rest, at any depth, on one such, or on a superseded,
+    retracted or doubted fact."""
 
     stale: Mapping[int, Changed]
     weak: frozenset[int]
@@ -75,12 +75,7 @@ def check_soundness(
     links = rests_on(connection, asked)
     below = {lower for _, lower in links}
     stale = find_stale(connection, asked | below, watch)
-    broken = no_longer_current(connection, below) | stale.keys()
-    weak: set[int] = set()
-    for owner, lower in links:  # what a record rests on is older than it, so one pass is enough
-        if lower in broken or lower in weak:
-            weak.add(owner)
-    return Soundness(stale, frozenset(weak))
+    return Soundness(stale, frozenset(weakened(connection, links, stale)))
 
 
 def find_stale(

@@ -16,6 +16,7 @@ from keepthread.server.capture.append import append_call
 from keepthread.server.capture.events import Call
 from keepthread.server.handoff.checks import FAIL, PASS, Checked
 from keepthread.server.handoff.commands import Ran, run_command
+from keepthread.server.handoff.doubts import judge_run
 from keepthread.server.handoff.look import Look, entered
 from keepthread.stores.archive import recent_by_tool
 from keepthread.stores.facts import FactDraft, add_fact, add_fact_event
@@ -85,7 +86,9 @@ def reconcile(
     findings = _narrow(journal, author, findings)
     report = Report(tuple(findings), look.changed_files(items), tuple(look.remarks))
     with journal.transaction() as tx:
-        _write(tx, author._replace(origin="check"), report, ran, tree, journal.anchor.key)
+        checker = author._replace(origin="check")
+        for entry in _write(tx, checker, report, ran, tree, journal.anchor.key):
+            judge_run(tx, checker, entry, commands)
     return report
 
 
@@ -165,13 +168,15 @@ def _write(
     ran: Mapping[str, Ran],
     tree: str,
     key: bytes,
-) -> None:
+) -> list[int]:
+    """Write what was found; return the archived runs of checks."""
     evidence = {
         f"command:{name}": _archive(
             tx, author, f"command:{name}", {"name": name}, r.output, r.status != 0, tree, key
         )
         for name, r in ran.items()
     }
+    runs = {stamp.seq for stamp in evidence.values()}
     for finding in report.findings:
         now = plan_items(tx.connection, author.workspace, items=[finding.item.item])[0]
         if finding.verdict == "unconfirmed" or now.version != finding.item.version:
@@ -183,6 +188,7 @@ def _write(
             tx, author, "check", {"item": finding.item.id, "check": decisive.check}, decisive.seen,
             finding.verdict == "refuted", tree, key,
         )  # fmt: skip
+        runs.add(stamp.seq)
         _settle_facts(tx, author, finding.item, stamp)
         if finding.verdict == "verified":
             _change(tx, author, finding.item, verified=True, evidence=stamp.seq)
@@ -201,6 +207,7 @@ def _write(
     if author.window is not None:
         words = json.dumps({"lines": report.lines(), "changed": report.changed}, ensure_ascii=False)
         add_window_event(tx, author, author.window, "reconciled", found=words)
+    return sorted(runs)
 
 
 def _change(tx: Transaction, author: Author, item: PlanItem, **change: object) -> None:

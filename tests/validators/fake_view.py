@@ -15,6 +15,7 @@ class FakeView(NamedTuple):
     known_decisions: Mapping[str, Decision] = {}
     plan: tuple[PlanItem, ...] = ()
     below: Mapping[int, set[int]] = {}
+    weakened: frozenset[int] = frozenset()
     writes: int = 0
     since_call: int | None = None
     served: Mapping[int, int] = {}
@@ -43,6 +44,9 @@ class FakeView(NamedTuple):
 
     def facts(self, seqs: Sequence[int]) -> list[Fact]:
         return [f for f in self.known_facts.values() if f.seq in seqs]
+
+    def is_weakened(self, fact: Fact) -> bool:
+        return fact.seq in self.weakened
 
     def similar_facts(
         self, text: str, subject: str, vector: bytes | None

@@ -1,0 +1,160 @@
+"""The user's word outside the chat: `keepthread confirm` at a terminal, and the prompt `review`."""
+
+import os
+import pty
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from keepthread.server.cli.user import AGENT_MARKERS
+from tests.server.world import Clock, Session, World
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = World(tmp_path)
+    world.git()
+    return world
+
+
+@pytest.fixture
+def session(world: World) -> Iterator[Session]:
+    with world.connect(clock=Clock(time.time())) as session:
+        yield session
+
+
+def _environ(world: World) -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if k not in AGENT_MARKERS}
+    config = str(world.folder / "none.toml")
+    return kept | {
+        "KEEPTHREAD_DB": str(world.db), "KEEPTHREAD_CONFIG": config, "KEEPTHREAD_EMBEDDER": "none",
+    }  # fmt: skip
+
+
+def _at_a_terminal(world: World, *arguments: str, **more: str) -> str:
+    """Run a command as a person does, at a terminal of its own; return what it shows."""
+    main, side = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "keepthread", *arguments],
+        stdin=side, stdout=side, stderr=side, cwd=world.tree, env=_environ(world) | more,
+    )  # fmt: skip
+    os.close(side)
+    shown = b""
+    while True:
+        try:
+            data = os.read(main, 4_096)
+        except OSError:  # the other side is closed
+            break
+        if not data:
+            break
+        shown += data
+    os.close(main)
+    process.wait()
+    return shown.decode().replace("\r\n", "\n")
+
+
+def _line(window: str, record: str) -> str:
+    return next(line for line in window.splitlines() if line.startswith(f"- {record} "))
+
+
+def _facts(window: str, block: str) -> str:
+    return window.partition(f"\n{block}:\n")[2].partition(":\n- ")[0]
+
+
+def _observed(world: World, session: Session) -> str:
+    world.hook("SessionStart", source="startup")
+    world.bash("cat ci.yml", "steps:\n  - run: make build-ci\n")
+    return session.observe("The build command is `make build-ci`", subject="build command").id
+
+
+def _reported(session: Session) -> str:
+    text = "Never touch the billing tables"
+    made = session.done(
+        "record_fact", text=text, kind="instruction-from-user", source="user:reported"
+    )
+    return made.id
+
+
+def test_what_a_model_reported_becomes_the_users_instruction_once_confirmed(
+    world: World, session: Session
+) -> None:
+    fact = _reported(session)
+    assert "reported by the model" in _line(session.window(), fact)
+    assert "superseded: fact-2" in _at_a_terminal(world, "confirm", fact)
+    window = session.window()
+    assert f"- {fact} " not in window
+    pinned = window.partition("== PLAN")[0]
+    assert '- instruction fact-2, msg-1: "Never touch the billing tables"' in pinned
+
+
+def test_a_proposed_task_keeps_its_plan_when_it_is_confirmed(
+    world: World, session: Session
+) -> None:
+    session.done("start_task", goal="Port the parser", constraints=["keep commits tiny"])
+    session.done("update_plan_item", title="Port the lexer")
+    assert "proposed task-1" in session.window()
+    assert "confirmed: task-1" in _at_a_terminal(world, "confirm", "task-1")
+    window = session.window()
+    assert '- goal task-1: "Port the parser"' in window
+    assert '- constraint: "keep commits tiny"' in window
+    assert "plan-1 [pending" in window
+    assert "only a proposed task" in _at_a_terminal(world, "confirm", "task-1")
+
+
+def test_the_user_denies_a_fact_and_confirms_it_again(world: World, session: Session) -> None:
+    fact = _observed(world, session)
+    shown = _at_a_terminal(world, "confirm", fact, "--deny", "--why", "ci.yml is not used")
+    assert f"denied: {fact} is to be verified again" in shown
+    assert f"- {fact} " in _facts(session.window(), "re-verify")
+    assert "denied in msg-1" in session.read(f"memory://record/{fact}")
+    assert "ci.yml is not used" in session.read(f"memory://record/{fact}")
+    assert f"confirmed: {fact}" in _at_a_terminal(world, "confirm", fact)
+    assert f"- {fact} " in _facts(session.window(), "observations")
+    assert "confirmed in msg-2" in session.read(f"memory://record/{fact}")
+
+
+def test_what_only_the_users_word_stood_behind_is_taken_back(
+    world: World, session: Session
+) -> None:
+    fact = _reported(session)
+    assert f"retracted: {fact}" in _at_a_terminal(world, "confirm", fact, "--deny")
+    assert f"- {fact} " not in session.window()
+
+
+@pytest.mark.parametrize("given", ["fact-9", "plan-1", "nonsense"])
+def test_what_is_no_fact_and_no_task_is_said_to_be_none(
+    world: World, session: Session, given: str
+) -> None:
+    _observed(world, session)
+    assert "is no current fact or task" in _at_a_terminal(world, "confirm", given)
+
+
+def test_an_agent_cannot_confirm_in_the_users_name(world: World, session: Session) -> None:
+    fact = _observed(world, session)
+    assert "CLAUDECODE says that an agent runs it" in _at_a_terminal(
+        world, "confirm", fact, CLAUDECODE="1"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "keepthread", "confirm", fact, "--deny"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=world.tree,
+        env=_environ(world), check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "needs an interactive terminal" in done.stderr
+    assert f"- {fact} " in _facts(session.window(), "observations")
+
+
+def test_the_review_prompt_confirms_and_denies_what_the_user_names(
+    world: World, session: Session
+) -> None:
+    fact = _observed(world, session)
+    report = _reported(session)
+    shown = session.prompt("review", {"right": report, "wrong": f"{fact}, fact-77"})
+    assert f"denied: {fact} is to be verified again" in shown
+    assert "Not stored: 'fact-77' is no current fact" in shown
+    assert '"Never touch the billing tables"' in shown.partition("== PLAN")[0]
+    assert f"- {fact} " in _facts(shown, "re-verify")
