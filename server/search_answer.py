@@ -98,6 +98,8 @@ def hit_line(hit: Hit, entry: Entry, query: str) -> str:
         fields.append("failed")
     if entry.model_written:
         fields.append("written by a model")
+    if entry.suspect:
+        fields.append("SUSPECT")
     if hit.field == "args":
         fields.append("arguments")
     fields.append(f"sha {entry.output_sha256[:8]}")

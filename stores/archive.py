@@ -49,6 +49,7 @@ class Capture(NamedTuple):
     output_sha256: str = ""  # of the whole output where the client cut it
     wrote: tuple[str, ...] = ()  # files the call wrote
     shell: str = ""  # the background shell in which a call of ours runs
+    suspects: tuple[str, ...] = ()  # ids of the calls that this check did not find
 
 
 _ROLES = {"call": "", "msg": "user", "say": "assistant", "sys": "machine"}
@@ -56,7 +57,9 @@ _ROLES = {"call": "", "msg": "user", "say": "assistant", "sys": "machine"}
 _COLUMNS = (
     "SELECT e.seq, j.kind, j.number, e.workspace, j.window, j.task, j.agent, e.channel, e.level, e.role, "
     "e.tool, e.is_error, e.truncated, e.model_written, e.own, coalesce(e.outer_ref, ''), e.seen_at, "
-    "EXISTS(SELECT 1 FROM erasure x WHERE x.target = e.seq) FROM entry e JOIN journal j USING(seq) "
+    "EXISTS(SELECT 1 FROM erasure x WHERE x.target = e.seq), "
+    "EXISTS(SELECT 1 FROM tag t JOIN entry k USING(seq) WHERE t.name = 'suspect' AND k.channel = 'check' "
+    "AND t.value = j.kind || '-' || j.number) FROM entry e JOIN journal j USING(seq) "
 )
 
 
@@ -84,6 +87,7 @@ def append_entry(tx: Transaction, author: Author, seen: Capture) -> Stamp:
     if seen.shell:
         tags.append(("shell", seen.shell))
     tags.extend(("wrote", path) for path in seen.wrote)
+    tags.extend(("suspect", call) for call in seen.suspects)
     row = {
         "channel": seen.channel,
         "level": seen.level,
@@ -287,6 +291,17 @@ def newest_capture(connection: apsw.Connection, workspace: int | None = None) ->
     return row[0] or "" if row else ""
 
 
+def hooked_calls(connection: apsw.Connection, window: int, limit: int) -> list[Entry]:
+    """Return the newest calls that a hook told of in a window, own ones too, newest first."""
+    rows = fetch_all(
+        connection,
+        _COLUMNS + "WHERE j.window = ? AND j.kind = 'call' AND e.channel = 'hook' "
+        f"ORDER BY e.seq DESC LIMIT {limit:d}",
+        (window,),
+    )
+    return _entries_from_rows(connection, rows)
+
+
 def last_writer(connection: apsw.Connection, workspace: int, path: str, before: int) -> int | None:
     """Return the entry by which the agent last wrote ``path`` before ``before``; None if never."""
     row = fetch_one(
@@ -396,6 +411,7 @@ def _entry_from_row(row: Any, words: Mapping[str, str], tags: Tags) -> Entry:
         file_signature=words.get("file_signature", ""),
         speaker=next((v for n, v in tags if n == "speaker"), ""),
         erased=bool(row[17]),
+        suspect=bool(row[18]),
     )
 
 

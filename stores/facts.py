@@ -29,6 +29,12 @@ from keepthread.stores.records import (
 LIFTING = ("verified", "confirmed", "corroborated")
 """Events that end a doubt, where their entry is newer than the one that raised it."""
 
+_SUSPECT = (
+    "SELECT j.seq FROM tag t JOIN entry k USING(seq) JOIN journal j ON j.kind = 'call' "
+    "AND j.number = CAST(substr(t.value, 6) AS INTEGER) WHERE t.name = 'suspect' AND k.channel = 'check'"
+)
+"""Calls that a check did not find in the client's transcript; a scope tag of that name marks nothing."""
+
 
 class FactDraft(NamedTuple):
     """A fact the gate admitted. Seqs throughout."""
@@ -72,6 +78,7 @@ class Standing(NamedTuple):
     superseded_by: tuple[int, ...] = ()
     retracted: str = ""  # the reason
     confirmed: bool = False
+    suspect: bool = False  # cites a call that the client's transcript does not know
 
 
 def add_fact(tx: Transaction, author: Author, fact: FactDraft) -> Stamp:
@@ -213,6 +220,13 @@ def standing(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int, Stan
             update(fact, confirmed=True)
         else:
             update(fact, retracted=words_of(connection, seq).get("reason", "") or "retracted")
+    for (fact,) in fetch_all(
+        connection,
+        "SELECT DISTINCT owner FROM citation WHERE owner IN (SELECT value FROM json_each(?)) "
+        f"AND entry IN ({_SUSPECT})",
+        (wanted,),
+    ):
+        update(fact, suspect=True)
     newer = fetch_all(
         connection,
         "SELECT old, new FROM supersession WHERE old IN (SELECT value FROM json_each(?)) "
@@ -322,15 +336,30 @@ def doubted(connection: apsw.Connection, seqs: Iterable[int]) -> set[int]:
     return {r[0] for r in rows}
 
 
+def suspects(connection: apsw.Connection, seqs: Iterable[int]) -> set[int]:
+    """Return which of ``seqs`` are suspect calls, or facts that cite one."""
+    rows = fetch_all(
+        connection,
+        f"WITH suspect(seq) AS ({_SUSPECT}) "
+        "SELECT seq FROM suspect WHERE seq IN (SELECT value FROM json_each(?1)) "
+        "UNION SELECT owner FROM citation WHERE entry IN suspect "
+        "AND owner IN (SELECT value FROM json_each(?1))",
+        (json.dumps(list(seqs)),),
+    )
+    return {r[0] for r in rows}
+
+
 def weakened(
     connection: apsw.Connection, links: Sequence[tuple[int, int]], stale: Iterable[int] = ()
 ) -> set[int]:
     """Return the owners among ``links`` (see `rests_on`) that rest, at any depth, on what no longer holds.
 
-    That is a superseded, retracted or doubted fact, or one of ``stale`` (its file changed).
+    That is a superseded, retracted or doubted fact, one of ``stale`` (its file changed), a suspect call,
+    or a fact that cites one.
     """
     below = {lower for _, lower in links}
     broken = no_longer_current(connection, below) | doubted(connection, below) | set(stale)
+    broken |= suspects(connection, below)
     weak: set[int] = set()
     for owner, lower in links:  # what a record rests on is older than it, so one pass is enough
         if lower in broken or lower in weak:

@@ -97,6 +97,7 @@ class Entry(NamedTuple):
     file_signature: str
     speaker: str
     erased: bool
+    suspect: bool = False  # the client's own transcript does not know the call
 
 
 class Citation(NamedTuple):

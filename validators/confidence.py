@@ -10,6 +10,7 @@
 | from the web | at most .6 |
 | written by a model | at most .4 |
 | reported by the model | .3 |
+| a call that its client's transcript does not know | at most .2 |
 | inference | .7 of its weakest support |
 
 Served: each independent corroboration (another origin, never a repetition) takes away a third
@@ -27,6 +28,7 @@ from keepthread.validators.shell_origin import command_of, fetches, host_of, she
 
 USER = 5
 CHECKED = 0.95
+SUSPECT = 0.2
 CORROBORATED_MAX = 0.97
 
 _BY_LEVEL = {"check": CHECKED, "relay": 0.85, "hook": 0.8, "import": 0.7}
@@ -47,7 +49,8 @@ def entry_confidence(entry: Entry) -> float:
     base = _BY_LEVEL.get(entry.channel, 0.3)
     if is_web(entry):
         base = min(base, 0.6)
-    return min(base, 0.4) if entry.model_written else base
+    base = min(base, 0.4) if entry.model_written else base
+    return min(base, SUSPECT) if entry.suspect else base
 
 
 def observation_confidence(entries: Iterable[Entry]) -> float:
@@ -68,6 +71,8 @@ def served_confidence(base: float, standing: Standing, weakened: bool) -> float:
     value *= 0.5**standing.failures
     if standing.disputed_with or weakened:
         value *= 2 / 3
+    if standing.suspect:
+        value = min(value, SUSPECT)
     return round(value, 4)
 
 

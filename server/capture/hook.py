@@ -25,14 +25,26 @@ from keepthread.server.capture.events import (
 )
 from keepthread.server.capture.faults import report
 from keepthread.server.capture.host import host_process
-from keepthread.server.capture.transcript_check import prompt_is_human
-from keepthread.server.capture.windows import close_session, open_session, session_author
+from keepthread.server.capture.transcript_check import missing_calls, prompt_is_human
+from keepthread.server.capture.windows import (
+    close_session,
+    open_session,
+    session_author,
+    window_author,
+)
 from keepthread.server.places import Place, database_path, find_place
-from keepthread.stores.archive import entries, find_by_ref, has_ref_below
+from keepthread.stores.archive import (
+    Capture,
+    append_entry,
+    entries,
+    find_by_ref,
+    has_ref_below,
+    hooked_calls,
+)
 from keepthread.stores.database import open_database
 from keepthread.stores.journal import Journal, Transaction
 from keepthread.stores.records import Author
-from keepthread.stores.windows import add_window_event, windows
+from keepthread.stores.windows import add_window_event, newest_windows, windows
 
 PAYLOAD_BYTES_MAX = 64 << 20
 
@@ -92,6 +104,8 @@ def handle(raw: bytes, environ: Mapping[str, str], path: str, client: str = "cla
         return _session_start(hook)
     with journal.transaction() as tx:
         _EVENTS.get(event, _unknown)(hook, tx)
+    if event in _CHECKED:
+        _cross_check(hook, _CHECKED[event])
     return ""
 
 
@@ -263,6 +277,28 @@ def _session_end(hook: Hook, tx: Transaction) -> None:
     close_session(tx, session=hook.session, event="ended", reason=hook.text("reason"))
 
 
+def _cross_check(hook: Hook, most: int) -> None:
+    """Mark the newest ``most`` calls of the session that the client's own transcript does not know.
+
+    The check is an entry of its own, insert-only; what was marked is not marked again.
+    """
+    connection, transcript = hook.journal.connection, hook.text("transcript_path")
+    window = next(iter(newest_windows(connection, hook.session)), None)
+    if window is None or not transcript or hook.adapter.client != "claude-code":
+        return
+    calls = [c for c in hooked_calls(connection, window.seq, most) if not c.suspect]
+    missing = missing_calls(transcript, calls) if calls else []
+    if not missing:
+        return
+    ids = tuple(call.id for call in missing)
+    said = f"Not in the transcript of the session: {', '.join(ids)}"
+    with hook.journal.transaction() as tx:
+        author = window_author(tx, window)._replace(origin="check")
+        args = json.dumps({"transcript": transcript}, ensure_ascii=False)
+        seen = Capture("call", "check", 4, "transcript_check", args, said, seen_at=tx.at, suspects=ids)
+        append_entry(tx, author, seen)
+
+
 def _unknown(hook: Hook, tx: Transaction) -> None:
     """An event this version does not know: kept raw, so that nothing is lost."""
     author, _ = _author(hook, tx)
@@ -282,3 +318,6 @@ _EVENTS: Mapping[str, Callable[[Hook, Transaction], None]] = {
     "PostCompact": _post_compact,
     "SessionEnd": _session_end,
 }
+
+_CHECKED = {"Stop": 200, "PreCompact": 5_000, "SessionEnd": 5_000}
+"""When calls are held against the transcript, and how many: at the ends of turns and windows only."""

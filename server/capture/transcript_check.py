@@ -1,13 +1,20 @@
-"""Cross-check of a prompt against the client's own transcript, which knows who really sent it.
+"""Cross-check of what hooks told against the client's own transcript, which knows what really happened.
 
 The transcript's format is the client's and changes: what is not found or not understood decides
-nothing, and the stricter reading of the hook stands.
+nothing about a prompt, and the stricter reading of the hook stands. A call is only missed once
+the model has spoken after it, since the transcript may lag.
 """
 
 import json
 import os
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from keepthread.stores.records import Entry
 
 _TAIL_BYTES = 256 * 1024
+CHECKED_BYTES_MAX = 32 << 20
+"""So much of a transcript's end is read for calls; older ones are not judged."""
 
 
 def prompt_is_human(transcript: str, prompt_id: str, text: str) -> bool | None:
@@ -17,11 +24,8 @@ def prompt_is_human(transcript: str, prompt_id: str, text: str) -> bool | None:
     for line in transcript_tail(transcript):
         if prompt_id not in line:
             continue
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue
-        message = row.get("message") if isinstance(row, dict) else None
+        row = _row(line)
+        message = row.get("message")
         if (
             row.get("promptId") != prompt_id
             or not isinstance(message, dict)
@@ -34,17 +38,88 @@ def prompt_is_human(transcript: str, prompt_id: str, text: str) -> bool | None:
     return None
 
 
+class _Said(NamedTuple):
+    """What a transcript knows: call ids, and the times from and until which it does."""
+
+    calls: frozenset[str] = frozenset()
+    since: str = ""
+    until: str = ""
+
+
+def missing_calls(transcript: str, calls: Sequence[Entry]) -> list[Entry]:
+    """Return those of a session's hooked calls that its transcript should know and does not.
+
+    A sub-agent's calls are looked for in its own transcript beside the session's. A call without
+    an id counts as missing where others of the session have one.
+    """
+    told = {"": _read(transcript)}
+    if not told[""].until:
+        return []
+    have_ids = any(call.outer_ref for call in calls)
+    missing = []
+    for call in calls:
+        if call.agent not in told:
+            told[call.agent] = _read(_agents_transcript(transcript, call.agent))
+        own = told[call.agent] if told[call.agent].until else told[""]
+        if not own.since <= call.seen_at < own.until:
+            continue
+        known = any(call.outer_ref in said.calls for said in (own, told[""]))
+        if not known and (call.outer_ref or have_ids):
+            missing.append(call)
+    return missing
+
+
+def _agents_transcript(transcript: str, agent: str) -> str:
+    folder = os.path.join(transcript.removesuffix(".jsonl"), "subagents")
+    return os.path.join(folder, f"agent-{os.path.basename(agent)}.jsonl")
+
+
+def _read(transcript: str) -> _Said:
+    calls: set[str] = set()
+    since = until = ""
+    lines, whole = _tail(transcript, CHECKED_BYTES_MAX)
+    for line in lines:
+        if '"assistant"' not in line:
+            continue
+        row = _row(line)
+        if row.get("type") != "assistant":
+            continue
+        calls.update(_calls_of(row.get("message")))
+        until = str(row.get("timestamp") or until)
+        since = since or until
+    return _Said(frozenset(calls), "" if whole else since, until)
+
+
+def _calls_of(message: Any) -> Iterator[str]:
+    content = message.get("content") if isinstance(message, dict) else None
+    for block in content if isinstance(content, list) else []:
+        if isinstance(block, dict) and block.get("type") == "tool_use":
+            yield str(block.get("id") or "")
+
+
 def transcript_tail(path: str) -> list[str]:
     """Return the last lines of a client's transcript, the first perhaps cut; none where it cannot be read."""
+    return _tail(path, _TAIL_BYTES)[0]
+
+
+def _tail(path: str, size_bytes: int) -> tuple[list[str], bool]:
+    """Return the lines in the last ``size_bytes`` of a file, and whether that is all of it."""
     try:
         handle = os.open(os.path.expanduser(path), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    except OSError:
-        return []
+    except (OSError, ValueError):
+        return [], True
     try:
-        size = os.fstat(handle).st_size
-        os.lseek(handle, max(0, size - _TAIL_BYTES), os.SEEK_SET)
-        return os.read(handle, _TAIL_BYTES).decode("utf-8", "replace").splitlines()
+        with os.fdopen(handle, "rb") as file:
+            left_out = max(0, os.fstat(handle).st_size - size_bytes)
+            file.seek(left_out)
+            return file.read(size_bytes).decode("utf-8", "replace").split("\n"), not left_out
     except OSError:
-        return []
-    finally:
-        os.close(handle)
+        return [], True
+
+
+def _row(line: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return row if isinstance(row, dict) else {}

@@ -135,6 +135,8 @@ def _line(moment: Moment, reading: _Reading, fact: Fact) -> str:
         )
     if state.failures:
         fields.append(_doubt_field(moment, state))
+    if state.suspect:
+        fields.append("SUSPECT: its session's transcript does not know the call")
     if weak:
         fields.append(
             "WEAKENED: what it rests on no longer holds; record it anew on what does, or retract it"

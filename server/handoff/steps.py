@@ -22,7 +22,7 @@ def step_line(entry: Entry) -> str:
     if entry.role:
         who = {"user": "user", "assistant": "assistant, claimed", "machine": "machine"}[entry.role]
         return f"- {entry.id} [{who}, {_time(entry)}]: {shortened(entry)}\n"
-    ended = ", failed" if entry.is_error else ""
+    ended = (", failed" if entry.is_error else "") + (", SUSPECT" if entry.suspect else "")
     agent = f", by {quote(entry.agent, 40)}" if entry.agent else ""
     return f"- {entry.id} [{_tool(entry)}, {_time(entry)}{ended}{agent}]: {call_text(entry)} → {shortened(entry)}\n"
 
