@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from keepthread.server.context.frame import quote
 from keepthread.server.context.sections import decision_line, scope_text
 from keepthread.server.context.staleness import check_soundness
+from keepthread.server.handoff.checks import proof
 from keepthread.server.handoff.steps import call_text
 from keepthread.server.memory import Memory
 from keepthread.stores import decisions, facts, ledger
@@ -249,7 +250,10 @@ def _plan_page(memory: Memory, record: RecordId) -> str | None:
     for version in history:
         verify_record(memory.reader, version.seq)
     now = history[-1]
-    claim = " (claimed, not verified)" if now.status == "done" and not now.verified else ""
+    claim = ""
+    if now.status == "done":
+        seen = _names(memory, [now.evidence] if now.evidence else [])
+        claim = f", verified by {proof(now.checks)}, {' '.join(seen)}" if now.verified else " (claimed, not verified)"
     lines = [
         f"{now.id}: {now.status}{claim}, version {now.version}{scope_text(now.scope)}",
         f"title {quote(now.title)}",

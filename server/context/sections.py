@@ -6,6 +6,7 @@ from keepthread.server.context.frame import quote
 from keepthread.server.context.moment import FINISHED, Moment, ready_items
 from keepthread.server.context.packing import Item
 from keepthread.server.context.staleness import check_soundness
+from keepthread.server.handoff.checks import proof
 from keepthread.stores.archive import entries
 from keepthread.stores.decisions import active_decisions
 from keepthread.stores.facts import load_facts, standing
@@ -134,7 +135,7 @@ def scope_text(scope: Tags) -> str:
 def _plan_line(item: PlanItem, moment: Moment, *, full: bool) -> str:
     status = item.status
     if status == "done":
-        status = "done, verified" if item.verified else "done (claimed)"
+        status = f"done, verified by {proof(item.checks)}" if item.verified else "done (claimed)"
     head = "FOCUS " if full else ""
     fields = [f"{status}, v{item.version}"]
     if item.agent:

@@ -17,6 +17,8 @@ Run = Callable[[str], Ran | None]
 
 PASS, FAIL, UNKNOWN = "pass", "fail", "unknown"
 
+_WEAK = ("path_exists", "path_changed")
+
 
 class Checked(NamedTuple):
     """The verdict on one check and what was seen, in a sentence."""
@@ -34,6 +36,15 @@ class World(NamedTuple):
     messages: Sequence[str] | None
     run: Run
     ignored: Callable[[str], bool] = lambda path: False
+
+
+def proof(checks: Sequence[str]) -> str:
+    """Return which kinds of checks these are: ``command, path_changed``.
+
+    ``path_changed only`` where files are there or changed and nothing tells what is in them.
+    """
+    kinds = list(dict.fromkeys(check.partition(":")[0].strip() for check in checks))
+    return ", ".join(kinds) + (" only" if kinds and all(k in _WEAK for k in kinds) else "")
 
 
 def run_check(check: str, world: World) -> Checked:

@@ -9,12 +9,12 @@ each disagreement is a fact that cites its check.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from keepthread.server.capture.append import append_call
 from keepthread.server.capture.events import Call
-from keepthread.server.handoff.checks import FAIL, PASS, Checked
+from keepthread.server.handoff.checks import FAIL, PASS, Checked, proof
 from keepthread.server.handoff.commands import Ran, run_command
 from keepthread.server.handoff.doubts import judge_run
 from keepthread.server.handoff.look import Look, entered
@@ -84,7 +84,8 @@ def reconcile(
             if verdict:
                 findings.append(Finding(item, verdict, checked))
     findings = _narrow(journal, author, findings)
-    report = Report(tuple(findings), look.changed_files(items), tuple(look.remarks))
+    remarks = (*look.remarks, *_red_lines(ran, items))
+    report = Report(tuple(findings), look.changed_files(items), remarks)
     with journal.transaction() as tx:
         checker = author._replace(origin="check")
         for entry in _write(tx, checker, report, ran, tree, journal.anchor.key):
@@ -137,6 +138,16 @@ def _narrow(journal: Journal, author: Author, findings: list[Finding]) -> list[F
         elif not finding.item.verified:
             kept.append(finding._replace(verdict="unconfirmed"))
     return kept
+
+
+def _red_lines(ran: Mapping[str, Ran], items: Sequence[PlanItem]) -> list[str]:
+    """Say which commands fail now: the items that they once verified stay done."""
+    lines = []
+    for name, run in ran.items():
+        named = [i.id for i in items if i.status == "done" and f"command:{name}" in i.checks]
+        if run.status and named:
+            lines.append(f"command {name} fails now; done items that name it: {len(named)}")
+    return lines
 
 
 def _excused(journal: Journal, author: Author, item: PlanItem, check: Checked) -> bool:
@@ -277,9 +288,9 @@ def _subject(item: PlanItem) -> str:
 
 
 def _finding_line(finding: Finding) -> str:
-    item = finding.item.id
+    item, shown = finding.item.id, proof(finding.item.checks)
     if finding.verdict == "verified":
-        return f"{item} is done: verified by its checks"
+        return f"{item} is done: verified by {shown}"
     if finding.verdict == "offered":
-        return f"{item} looks done (its checks pass) but was not claimed"
+        return f"{item} looks done ({shown}) but was not claimed"
     return f"{item} was claimed done and is not: back in progress, see its note"

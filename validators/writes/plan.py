@@ -149,6 +149,7 @@ def _update(
     started_head: str,
 ) -> tuple[Outcome, int | None]:
     starts = write.status == "in_progress" and item.status != "in_progress"
+    holds = item.verified and write.status in ("", "done") and checks in ((), item.checks)
     state = PlanState(
         title=write.others.get("title") or item.title,
         description=write.others.get("description") or item.description,
@@ -157,8 +158,8 @@ def _update(
         depends_on=write.depends_on or item.depends_on,
         checks=checks or item.checks,
         note=write.others.get("note") or item.note,
-        verified=item.verified and write.status in ("", "done"),
-        evidence=item.evidence if write.status in ("", "done") else None,
+        verified=holds,
+        evidence=item.evidence if holds else None,
         started_head=started_head if starts else item.started_head,
     )
     before = PlanState(

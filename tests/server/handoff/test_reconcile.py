@@ -12,6 +12,7 @@ from keepthread.stores.archive import entries
 from keepthread.stores.facts import load_facts
 from keepthread.stores.query import fetch_all
 from keepthread.stores.records import Entry, Fact
+from keepthread.validators.writes.plan import update_plan_item
 from tests.server.handoff.project import Project, project_in
 
 PATH = ["path:services/"]
@@ -120,7 +121,7 @@ def test_evidence_for_what_was_never_claimed_is_offered_not_assumed(project: Pro
     assert project.reconcile() == {item: "offered"}
     assert project.item(item).status == "in_progress"
     assert project.item(waiting).status == "pending"
-    assert any(f"{item} looks done" in line for line in project.report().lines())
+    assert f"{item} looks done (path_changed only) but was not claimed" in project.report().lines()
 
 
 def test_items_declared_to_need_no_change_stay_done(project: Project) -> None:
@@ -154,6 +155,42 @@ def test_a_verified_item_whose_change_was_thrown_away_goes_back(project: Project
     assert project.reconcile() == {item: "refuted"}
 
 
+@pytest.mark.parametrize(
+    ("checks", "shown"),
+    [
+        ([], "path_changed only"),
+        (["path_exists:services/billing.py", "path_changed:services"], "path_exists, path_changed only"),
+        (["path_changed:services", "command:tests"], "path_changed, command"),
+        (["file_contains:services/billing.py:x"], "file_contains"),
+    ],
+)
+def test_the_plan_says_what_kind_of_check_verified_an_item(
+    project: Project, checks: list[str], shown: str
+) -> None:
+    project.user_commands(project.command("tests", "pass"))
+    item = project.plan("Move billing", "in_progress", scope=PATH, checks=checks)
+    project.repository.commit("moved", services__billing="x\n")
+    project.move(item, "done")
+    assert not project.item(item).verified
+    project.reconcile()
+    with project.world.connect(memory=project.memory) as session:
+        assert f"- {item} [done, verified by {shown}, v4" in session.window()
+        assert f"verified by {shown}, call-" in session.read(f"memory://record/{item}")
+        assert f"- FOUND {item} is done: verified by {shown}" in session.window()
+
+
+def test_an_item_that_gets_other_checks_is_a_claim_again(project: Project) -> None:
+    item = project.plan("Move billing", "in_progress", scope=PATH)
+    project.repository.commit("moved", services__billing="x\n")
+    project.move(item, "done")
+    project.reconcile()
+    update_plan_item(
+        project.memory.gate, project.memory.caller(), item=item, checks=["command:tests"]
+    )
+    now = project.item(item)
+    assert (now.status, now.verified, now.evidence) == ("done", False, None)
+
+
 def test_a_command_that_failed_before_the_claim_refutes_nothing(project: Project) -> None:
     _suite(project, "red")
     first = project.plan("First", "in_progress", "done", checks=["command:tests"])
@@ -181,6 +218,7 @@ def test_one_red_suite_reopens_one_item_of_twelve_however_often_it_is_looked_at(
         project.reconcile()
     reopened = [i for i in items if project.item(i).status == "in_progress"]
     assert reopened == [items[-1]]
+    assert "command tests fails now; done items that name it: 11" in project.report().lines()
 
 
 def test_an_item_that_a_red_command_sent_back_is_not_done_by_claiming_it_again(

@@ -43,7 +43,7 @@ def test_commands_run_unless_they_are_left_out(
     assert "not confirmed" in capsys.readouterr().out
     assert _run(project, "--json") == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["lines"] == [f"{item} is done: verified by its checks"]
+    assert found["lines"] == [f"{item} is done: verified by command"]
     assert found["refuted"] == []
 
 

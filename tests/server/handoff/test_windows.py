@@ -131,7 +131,7 @@ def test_opening_a_window_holds_claims_against_git_and_paths(project: Project, h
         else project.memory.context().text
     )
     assert f"- FOUND {false} was claimed done and is not: back in progress, see its note" in shown
-    assert f"- FOUND {true} is done: verified by its checks" in shown
+    assert f"- FOUND {true} is done: verified by path_exists only" in shown
     assert project.item(false).status == "in_progress"
 
 
