@@ -69,8 +69,9 @@ def align(old: Clause, new: Clause) -> Alignment:
     left_new = set(range(len(new.tokens))) - {second for _, second in pairs}
     moved = _matches(old.tokens, new.tokens, left_old, left_new, _alike)
     flips: list[tuple[int, int]] = []
-    negation = (old.negated != new.negated) != (bool(old.denials) != bool(new.denials))
-    if negation and not old.denials ^ new.denials:
+    denials = _unshared(old.denials, new), _unshared(new.denials, old)
+    negation = (old.negated != new.negated) != (bool(denials[0]) != bool(denials[1]))
+    if negation and not any(denials):
         flips = _matches(old.tokens, new.tokens, left_old, left_new, _are_opposite)
         negation = not flips and _denies_shared(old, new)
     matched = [*pairs, *moved, *flips]
@@ -171,6 +172,11 @@ def _matches(
     return found
 
 
+def _unshared(denials: frozenset[str], other: Clause) -> frozenset[str]:
+    """The verbs that deny, without those that the other clause has as well."""
+    return denials.difference(token.key for token in other.tokens)
+
+
 def _denies_shared(old: Clause, new: Clause) -> bool:
     """The negation is about something that the other clause speaks of."""
     denying, other = (old, new) if old.negated else (new, old)
@@ -232,6 +238,8 @@ def _is_variant(first: str, second: str) -> bool:
     least, longest = sorted((len(first), len(second)))
     if least < 5 or opposite(first, second):
         return False
+    if ("-" in first) != ("-" in second):
+        return first.replace("-", "") == second.replace("-", "")  # not "build" and "build-all"
     common = 0
     while common < least and first[common] == second[common]:
         common += 1
@@ -267,8 +275,16 @@ def same_value(old: Token, new: Token) -> bool:
     """Whether two numbers measure the same, roundings of "about" allowed for."""
     if old.dimension != new.dimension:
         return False
+    if old.dimension == "bytes" and _unit(old) != _unit(new):
+        least, most = sorted((old.value, new.value))
+        if least > 0 and any(abs(most / least - 1.024**power) < 1e-6 for power in range(1, 5)):
+            return True  # 1 GB is 1000 MB to some and 1024 MB to others
     slack = TOLERANCE if old.rough or new.rough else 1e-6
     return abs(old.value - new.value) <= slack * max(abs(old.value), abs(new.value))
+
+
+def _unit(measure: Token) -> str:
+    return measure.text.lower().lstrip("0123456789.,_ +-~")
 
 
 def _value_conflicts(

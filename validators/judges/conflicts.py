@@ -24,6 +24,7 @@ COVER_SURE: Final = 0.6
 NEAR_IN_MEANING: Final = 0.58
 """Similarity from which a denial in other words still denies the same."""
 
+_COMMAND: Final = lexicon.key("command")
 _SCOPES: Final = frozenset({"always", "never", "often", "sometimes", "rarely"})
 
 
@@ -37,15 +38,24 @@ class Conflict(NamedTuple):
 
 def find_conflict(pair: Pair) -> Conflict | None:
     """The first rule that finds a conflict, or None."""
+    if _two_days(pair):
+        return None
     for rule in (_retraction, _polarity, _scope):
         if conflict := rule(pair):
             return conflict
     if pair.both.negation:
         return None  # denied of something else
-    for rule in (_measure, _attribute, _slot, _framed, _roles):
+    for rule in (_measure, _attribute, _slot, _framed, _roles, _command):
         if conflict := rule(pair):
             return conflict
     return None
+
+
+def _two_days(pair: Pair) -> bool:
+    """Two days, each with an outcome of its own ("failed on 3 May", "succeeded on 4 May")."""
+    sides = pair.both.left_old, pair.both.left_new
+    dated = all(any(token.kind == "date" for token in side) for side in sides)
+    return dated and bool(pair.both.opposites or pair.both.negation)
 
 
 def _retraction(pair: Pair) -> Conflict | None:
@@ -55,10 +65,12 @@ def _retraction(pair: Pair) -> Conflict | None:
     again = {t.key for t in new.tokens} & old.retracted - {t.key for t in old.tokens}
     gone = {key for key in said or again if key not in lexicon.LIGHT}
     topical = both.topic >= TOPIC_MIN or pair.same_subject
-    if not topical and not pair.personal:
+    subject = {token.key for token in old.tokens[: old.subject]} if said else set()
+    succeeded = bool(subject) and subject <= gone
+    if not (topical or pair.personal or succeeded):
         stated = old.tokens[old.subject :] if said else new.tokens[new.subject :]
         gone = {token.key for token in stated if token.key in gone and token.kind == "code"}
-    if not gone or different_things(pair):
+    if not gone or (different_things(pair) and not succeeded):
         return None
     side = both.left_old if said else both.left_new
     rest = sum(token.weight for token in side if token.key not in gone)
@@ -90,7 +102,8 @@ def _polarity(pair: Pair) -> Conflict | None:
             return None
         why = "negation differs"
     else:
-        if least < 0.35:
+        # The shorter clause says nothing else: what the longer one adds tells how it came about.
+        if least < (0.35 if most < 1 else 0.2):
             return None
         one, two = both.opposites[0]
         why = f"{one.text.lower()} became {two.text.lower()}"
@@ -197,6 +210,18 @@ def _framed(pair: Pair) -> Conflict | None:
         if len(around[0]) == 2 and around[0] == around[1]:
             return Conflict(0.5, False, f"{one.text} became {two.text}")
     return None
+
+
+def _command(pair: Pair) -> Conflict | None:
+    """One command with other arguments: another command ("make ci", "make ci -j4")."""
+    parts = [(c.tokens[: c.subject], c.tokens[c.subject :]) for c in (pair.old, pair.new)]
+    named = [_COMMAND in {token.key for token in subject} for subject, _ in parts]
+    left = pair.both.left_old + pair.both.left_new
+    if not all(named) or not left or different_things(pair):
+        return None
+    if any(t.link or t.kind == "word" or t not in parts[0][1] + parts[1][1] for t in left):
+        return None
+    return Conflict(0.6, False, f"its arguments became {phrase(parts[1][1])}")
 
 
 def _roles(pair: Pair) -> Conflict | None:

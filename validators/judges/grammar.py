@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from keepthread.validators.judges.lexicon import IRREGULAR, keys, words
+from keepthread.validators.judges.lexicon import IRREGULAR, keys, stem, words
 
 STOP: Final = words(
     "a an the this that these those it its itself he she him her his they them their we us our "
@@ -23,8 +23,8 @@ NEGATORS: Final = words(
     "needn't ain't dont doesnt isnt arent wont cant unable nowhere nope hardly barely"
 )
 
-NEGATIVE_VERBS: Final = keys("stop remove discontinue abandon cease")
-"""Verbs that deny what follows them ("stopped using", "dropped support for")."""
+NEGATIVE_VERBS: Final = frozenset(map(stem, "stop remove discontinue abandon cease lack".split()))
+"""Stems of verbs that deny what follows them ("stopped using", "lacks support for")."""
 
 AUXILIARIES: Final = words(
     "is are was were be became becomes has have had does do did can could will would shall should "
@@ -38,7 +38,7 @@ CLEAR_VERBS: Final = words(
     "fetch push wear eat see hear say tell give hold mean allow deny accept reject enable "
     "disable handle provide ensure manage maintain receive send write read apply remain stay sit "
     "resolve replace join add clean delete create install configure render trigger convert "
-    "insert publish subscribe consume restart arrive depart appear happen occur"
+    "insert publish subscribe consume restart arrive depart appear happen occur lack"
 )
 """Base forms that are verbs wherever they follow a noun."""
 

@@ -62,6 +62,8 @@ SYNONYMS: Final = {
         for line in """
         build compile
         repo repository project codebase
+    app application
+    honor honour
         database db
         config configuration configure setting conf
         environment env
@@ -183,9 +185,14 @@ LIGHT: Final = keys(
 
 ADDITIVE: Final = keys(
     "support include contain import handle accept export depend list mention cover read parse "
-    "like love enjoy want"
+    "define implement describe like love enjoy want dislike"
 )
 """Verbs with many objects at a time: another object adds, it does not replace."""
+
+REPEATABLE: Final = keys(
+    "fail pass work break crash hang reproduce happen occur appear test support verify"
+)
+"""Verbs that hold in many cases at a time: "fails on Linux" and "fails on macOS" are two facts."""
 
 PERSONAL_FUNCTIONAL: Final = keys("live work drive study weigh major")
 """Verbs of which a person has one object at a time ("I work as", "I live in")."""
@@ -282,6 +289,13 @@ OPPOSITES: Final = _rivals(
     often rarely never
     skipped run pass
     return raise
+    ignore respect
+    ignore honor
+    ignore read
+    ignore use
+    ignore obey
+    hold release
+    acquire release
     lock unlock
     locked unlocked
     free paid
@@ -363,7 +377,7 @@ CONTRASTS: Final = _rivals(
     linux macos windows mac ubuntu debian android ios
     unit integration e2e end-to-end smoke acceptance regression
     frontend backend
-    client server
+    client server browser
     primary replica secondary
     read write
     get post put delete patch

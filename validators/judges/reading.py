@@ -197,10 +197,12 @@ def _span_after(lows: list[str], text: str, phrase: str, stops: frozenset[str]) 
 
 
 def _moved_from(lows: list[str]) -> set[int]:
-    """The ``A`` of "changed from A to B"."""
-    if "from" not in lows or "to" not in lows:
+    """The ``A`` of "changed from A to B" and "took it over from A"."""
+    if "from" not in lows:
         return set()
     start = lows.index("from")
+    if "over" in lows[:start] and {"took", "taken", "takes"} & set(lows[:start]):
+        return set(range(start + 1, len(lows)))  # "took it over from A"
     stops = [place for place in range(start + 2, len(lows)) if lows[place] == "to"]
     if not stops or not any(
         lexicon.key(low) in grammar.TRANSITIONS for low in lows[:start] + lows[stops[0] :]
@@ -210,12 +212,13 @@ def _moved_from(lows: list[str]) -> set[int]:
 
 
 def _replaced(words: list[Word], text: str) -> set[int]:
-    """The name of a thing ``A`` in "A was renamed to B", "A was replaced by B"."""
+    """The ``A`` of "A was replaced by B", and the name of a thing ``A`` in "A was renamed to B"."""
     found = _REPLACED_BY.search(text)
     if not found or "from" in text[: found.start()].split():
         return set()
     before = len(text[: found.start()].split())
-    return {place for place in range(before) if is_code(words[place])}
+    over = "replaced" in found[0] or "superseded" in found[0]  # a new name leaves the rest
+    return {place for place in range(before) if over or is_code(words[place])}
 
 
 def _subject(words: list[Word], placed: list[tuple[int, Token]]) -> int:
@@ -300,9 +303,9 @@ def _denied(words: list[Word]) -> frozenset[str]:
 
 
 def _denials(lows: list[str]) -> frozenset[str]:
-    keys = frozenset(map(lexicon.stem, lows))
-    dropped = keys & {"drop"} if "support" in keys else frozenset()
-    return (keys & grammar.NEGATIVE_VERBS) | dropped
+    stems = {lexicon.stem(low): lexicon.key(low) for low in lows}
+    denying = grammar.NEGATIVE_VERBS | ({"drop"} if "support" in stems else set())
+    return frozenset(key for stem, key in stems.items() if stem in denying)
 
 
 def _is_passive(lows: list[str]) -> bool:

@@ -82,7 +82,12 @@ def _only_gap(pair: Pair) -> Gap | None:
 
 def _can_be_replaced(pair: Pair, gap: Gap) -> bool:
     """Nothing speaks for two things, two predicates or an object that is only added."""
-    if pair.episodic or pair.other_subject or pair.both.flipped or pair.additive:
+    if pair.episodic or pair.other_subject or pair.both.flipped:
+        return False
+    relation = _relation(gap.new)
+    if pair.additive and relation != "from":
+        return False
+    if relation in _PLACES and {pair.old.verb, pair.new.verb} & lexicon.REPEATABLE:
         return False
     if pair.old.negated != pair.new.negated or other_predicate(pair) or _two_slots(gap):
         return False

@@ -28,6 +28,9 @@ _SCORE: Final = re.compile(r"\d+-\d+$")
 _CODE: Final = re.compile(r"[/_@#$%\\.+]|\d|^--?[a-z]|[a-z][A-Z]")
 _AT_LEAST: Final = {">=": "atleast", "<=": "atmost"}
 _ROUGH: Final = frozenset("about around roughly approximately nearly almost circa".split())
+_CALL: Final = re.compile(r"(?<![\w.@])([A-Za-z_][\w.]*)\(\)")
+_RUNNERS: Final = frozenset("make npm yarn pnpm bun just tox nox rake invoke poe".split())
+_BEFORE_COMMAND: Final = frozenset("is run runs ran with via by using use uses called : = -> \"".split())
 _BOUNDS: Final = frozenset(
     {"up to", "at most", "at least", "more than", "less than", "fewer than", "no more than"}
 )
@@ -80,6 +83,8 @@ def split_words(text: str) -> list[Word]:
     """Words and separators, with markup taken off."""
     found: list[Word] = []
     quoted = False
+    if "`" not in text:
+        text = _CALL.sub(r"`\1`", text)
     for piece in _PIECES.split(text):
         if piece == "`":
             quoted = not quoted
@@ -87,11 +92,19 @@ def split_words(text: str) -> list[Word]:
         for chunk in piece.split():
             word = chunk if is_separator(chunk) else _bare(chunk)
             if word:
-                code = quoted or (bool(found) and word in _CONSTANTS)
+                code = quoted or (bool(found) and word in _CONSTANTS) or _is_target(found)
                 found.append(Word(word, word.lower(), code))
             if chunk.endswith(":") and word != ":" and len(chunk) > 1:
                 found.append(Word(":", ":", False))
     return found[: 3 * TOKENS_MAX]
+
+
+def _is_target(before: list[Word]) -> bool:
+    """Whether the next word is what a command runs ("run make check", "is npm run build")."""
+    lows = [word.low for word in before[-3:]]
+    if lows[-2:] in (["npm", "run"], ["pnpm", "run"], ["yarn", "run"], ["bun", "run"]):
+        return True
+    return len(lows) > 1 and lows[-1] in _RUNNERS and lows[-2] in _BEFORE_COMMAND
 
 
 def is_separator(word: str) -> bool:
@@ -115,7 +128,11 @@ def read_tokens(words: list[Word]) -> list[tuple[int, Token]]:
         following = words[place + 1] if place + 1 < len(words) else None
         numbered = None
         if not (word.quoted and following):
-            numbered = _frequency(words[place : place + 4]) or _number(word, following)
+            numbered = (
+                _day(words[place : place + 3])
+                or _frequency(words[place : place + 4])
+                or _number(word, following)
+            )
         taken = 1
         if numbered:
             token, taken = numbered
@@ -240,9 +257,11 @@ def _frequency(words: list[Word]) -> tuple[Token, int] | None:
 
 
 def _repeated(words: list[Word]) -> tuple[Token, int] | None:
-    """ "twice a week", "3 times per day" as a frequency; "an hour" as a time."""
+    """ "twice a week", "3 times per day" as a frequency; "an hour", a closing "a day" as a time."""
     lows = [word.low for word in words]
     if lows[0] in ("a", "an") and lows[1:2] in (["hour"], ["minute"], ["second"]):
+        return _measure(quantities.UNITS[lows[1]][1], "time"), 2
+    if lows[0] == "a" and lows[1:] in (["day"], ["week"], ["month"], ["year"]):
         return _measure(quantities.UNITS[lows[1]][1], "time"), 2
     counted = _COUNTS.get(lows[0])
     taken = 1
@@ -258,6 +277,24 @@ def _repeated(words: list[Word]) -> tuple[Token, int] | None:
     return _measure(value, "frequency")._replace(key=f"{value:.4g}frequency"), taken + 2
 
 
+def _day(words: list[Word]) -> tuple[Token, int] | None:
+    """ "3 May", "3rd of May", "May 3" as a date, and how many words it took."""
+    lows = [word.low for word in words]
+    of = lows[1:2] == ["of"]
+    day, month = lows[0], lows[2 if of else 1 :][:1]
+    if day.isalpha() and not of:
+        day, month = (month or [""])[0], [day]
+    number = day.rstrip("stndrh")
+    written = any(word.text[0].isupper() and word.low in _MONTHS for word in words)
+    if not (written and number.isdigit() and 1 <= int(number) <= 31 and month[0] in _MONTHS):
+        return None
+    return Token("", f"{month[0][:3]}-{number}", "date", 0.6), 3 if of else 2
+
+
+_MONTHS: Final = frozenset(
+    "january february march april may june july august september october november december "
+    "jan feb mar apr jun jul aug sep oct nov dec".split()
+)
 _COUNTS: Final = {"once": 1.0, "twice": 2.0, "thrice": 3.0}
 
 
