@@ -99,7 +99,7 @@ class Memory:
             plan_items(self.reader, author.workspace, author.task),
             open_questions(self.reader, author.workspace),
         )
-        captures = bool(last_capture(self.reader, author.workspace, author.window or 0))
+        captures = last_capture(self.reader, author.workspace, author.window or 0)[0] > 0
         author = author._replace(item=focus.item if focus else None)
         return Caller(author, found.tree, tool_use_id, captures)
 

@@ -125,7 +125,8 @@ def fact_page(memory: Memory, record: RecordId) -> str | None:
     )
     lines = [
         f"{fact.id}: {fact.kind}{', reported by the model' if fact.reported else ''}, {status}, confidence "
-        f"{served_confidence(fact.confidence, state, weak):.2f} (at recording {fact.confidence:.2f})",
+        f"{served_confidence(fact.confidence, state, weak):.2f} (at recording {fact.confidence:.2f}), "
+        f"level {fact.level}",
         f"text {quote(fact.text)}{scope_text(fact.scope)}",
     ]
     if fact.subject:

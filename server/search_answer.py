@@ -90,6 +90,8 @@ def hit_line(hit: Hit, entry: Entry, query: str) -> str:
     )
     name = who if who.isascii() and who.isprintable() else quote(who, 60)
     fields = [name, entry.seen_at[:16].replace("T", " ")]
+    if entry.trust != who:
+        fields.append(entry.trust)
     if entry.speaker:
         fields.append(quote(entry.speaker, 60))
     if entry.path:

@@ -268,16 +268,16 @@ def calls_since(
     return row[0] if row else 0
 
 
-def last_capture(connection: apsw.Connection, workspace: int, window: int) -> str:
-    """Return when the newest entry of the window came in by a hook or relay; ``""`` when none did."""
+def last_capture(connection: apsw.Connection, workspace: int, window: int) -> tuple[int, str]:
+    """Return (seq, time) of the window's newest entry by a hook or relay; (0, "") when there is none."""
     row = fetch_one(
         connection,
-        "SELECT max(at) FROM (SELECT (SELECT j.at FROM journal j CROSS JOIN entry e USING(seq) WHERE j.window = ?1 "
-        "AND j.kind = k.value AND e.workspace = ?2 AND e.channel IN ('hook','relay','user') "
-        "ORDER BY j.seq DESC LIMIT 1) AS at FROM json_each(?3) k)",
+        "SELECT max(seq), at FROM (SELECT j.seq, j.at FROM json_each(?3) k JOIN journal j ON j.seq = ("
+        "SELECT j.seq FROM journal j CROSS JOIN entry e USING(seq) WHERE j.window = ?1 AND j.kind = k.value "
+        "AND e.workspace = ?2 AND e.channel IN ('hook','relay','user') ORDER BY j.seq DESC LIMIT 1))",
         (window, workspace, json.dumps(list(_ROLES))),
     )
-    return (row[0] or "") if row else ""
+    return (row[0], str(row[1])) if row and row[0] else (0, "")
 
 
 def newest_capture(connection: apsw.Connection, workspace: int | None = None) -> str:

@@ -99,6 +99,11 @@ class Entry(NamedTuple):
     erased: bool
     suspect: bool = False  # the client's own transcript does not know the call
 
+    @property
+    def trust(self) -> str:
+        """Who told of it, as every surface shows it: ``hook level 1``; ``user`` for the user's own words."""
+        return "user" if self.channel == "user" else f"{self.channel} level {self.level}"
+
 
 class Citation(NamedTuple):
     """Where a fact is grounded: ``output[start:stop]`` of the entry ``entry`` (a seq)."""

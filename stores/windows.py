@@ -122,12 +122,15 @@ def last_activity(connection: apsw.Connection, window: int) -> str:
     return str(row[0]) if row else ""
 
 
-def count_records(connection: apsw.Connection, window: int, kinds: tuple[str, ...]) -> int:
-    """Count the records of ``kinds`` written in a window."""
+def count_records(
+    connection: apsw.Connection, window: int, kinds: tuple[str, ...], after: int = 0
+) -> int:
+    """Count the records of ``kinds`` written in a window after record ``after``."""
     row = fetch_one(
         connection,
-        "SELECT count(*) FROM journal WHERE window = ? AND kind IN (SELECT value FROM json_each(?))",
-        (window, json.dumps(kinds)),
+        "SELECT count(*) FROM journal WHERE window = ? AND seq > ? "
+        "AND kind IN (SELECT value FROM json_each(?))",
+        (window, after, json.dumps(kinds)),
     )
     return row[0] if row else 0
 

@@ -31,7 +31,7 @@ from keepthread.stores.archive import has_entries, last_capture
 from keepthread.stores.journal import head, intact_records
 from keepthread.stores.records import Author, PlanItem
 from keepthread.stores.served import Served
-from keepthread.stores.windows import count_records
+from keepthread.stores.windows import count_records, get_window
 
 NOTES = {
     "pinned": "the user's words",
@@ -51,6 +51,9 @@ MORE = {
 
 _FACT_TOKENS_MIN = 16  # no fact's line is shorter
 _FACTS_MIN = 60
+_UNCAPTURED_MIN = 2
+"""A hook tells of the very calls that record facts, so two of them after the last capture tell that it is
+gone; the last one's event may be on its way."""
 
 
 class WindowTooSmall(Exception):
@@ -148,13 +151,15 @@ def capture_lines(moment: Moment) -> list[str]:
         ]
     if window is None:
         return []
-    wrote = count_records(moment.connection, window, ("fact",))
-    seen = last_capture(moment.connection, moment.workspace, window)
-    if wrote and not seen:
-        return [
-            "capture: none in this window; facts can cite only capture_file and earlier entries"
-        ]
-    return []
+    seen, at = last_capture(moment.connection, moment.workspace, window)
+    facts = count_records(moment.connection, window, ("fact",), after=seen)
+    if facts < (_UNCAPTURED_MIN if seen else 1):
+        return []
+    since = (at or get_window(moment.connection, window).at)[:16].replace("T", " ")
+    return [
+        f"capture: none since {since}, though {facts} fact{'s were' if facts > 1 else ' was'} recorded; facts "
+        "can cite only capture_file and earlier entries. Your user can run: keepthread doctor"
+    ]
 
 
 def _sections(

@@ -4,6 +4,7 @@ Superseded, retracted and expired facts are never here. A fact whose file change
 shown in the re-verify block, marked STALE.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from keepthread.server.context.frame import quote
@@ -126,6 +127,7 @@ def _line(moment: Moment, reading: _Reading, fact: Fact) -> str:
         f"{confidence:.2f}",
         fact.observed_at[:16],
         *_source_fields(fact, reading),
+        *trust_fields(fact, [reading.cited[c.entry] for c in fact.citations if c.entry in reading.cited]),
     ]
     if fact.seq in reading.sound.stale:
         change = reading.sound.stale[fact.seq]
@@ -178,6 +180,16 @@ def _source_fields(fact: Fact, reading: _Reading) -> list[str]:
         return [f"stated by the user, {' '.join(dict.fromkeys(e.id for e in sources))}"]
     names = dict.fromkeys(f"{quote(e.tool, 60)[1:-1]}#{e.id}" for e in sources)
     return [" ".join(names)] if names else []
+
+
+def trust_fields(fact: Fact, sources: Sequence[Entry]) -> list[str]:
+    """Return the channel and level behind a fact: those of its least trusted source."""
+    if fact.reported:
+        return []
+    if fact.kind == "inference":
+        return [f"level {fact.level}"]
+    told = [s for s in sources if s.channel != "user"]
+    return [min(told, key=lambda entry: entry.level).trust] if told else []
 
 
 def _life_fields(moment: Moment, fact: Fact, reading: _Reading) -> list[str]:

@@ -18,11 +18,11 @@ _TELLING = ("command", "cmd", "script", "query", "pattern", "url", "prompt", "fi
 
 
 def step_line(entry: Entry) -> str:
-    """Return ``- call-12 [Bash, 2026-11-30 20:15, failed]: "make test" → "2 failed"``."""
+    """Return ``- call-12 [Bash, 2026-11-30 20:15:00, hook level 1, failed]: "make test" → "2 failed"``."""
     if entry.role:
         who = {"user": "user", "assistant": "assistant, claimed", "machine": "machine"}[entry.role]
-        return f"- {entry.id} [{who}, {_time(entry)}]: {shortened(entry)}\n"
-    ended = (", failed" if entry.is_error else "") + (", SUSPECT" if entry.suspect else "")
+        return f"- {entry.id} [{who}, {_time(entry)}{_trust(entry)}]: {shortened(entry)}\n"
+    ended = _trust(entry) + (", failed" if entry.is_error else "") + (", SUSPECT" if entry.suspect else "")
     agent = f", by {quote(entry.agent, 40)}" if entry.agent else ""
     return f"- {entry.id} [{_tool(entry)}, {_time(entry)}{ended}{agent}]: {call_text(entry)} → {shortened(entry)}\n"
 
@@ -85,6 +85,10 @@ def _tool(entry: Entry) -> str:
     return (
         entry.tool if entry.tool.isascii() and entry.tool.isprintable() else quote(entry.tool, 60)
     )
+
+
+def _trust(entry: Entry) -> str:
+    return "" if entry.trust == "user" else f", {entry.trust}"
 
 
 def _time(entry: Entry) -> str:
