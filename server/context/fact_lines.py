@@ -20,7 +20,7 @@ from keepthread.stores.journal import intact_records
 from keepthread.stores.parts import ids_of
 from keepthread.stores.records import Entry, Fact
 from keepthread.stores.tasks import get_task
-from keepthread.validators.confidence import served_confidence
+from keepthread.validators.confidence import entry_confidence, served_confidence
 
 LOADED_MAX = 400
 """Facts read in full for one window: more than fit any default budget."""
@@ -189,7 +189,7 @@ def trust_fields(fact: Fact, sources: Sequence[Entry]) -> list[str]:
     if fact.kind == "inference":
         return [f"level {fact.level}"]
     told = [s for s in sources if s.channel != "user"]
-    return [min(told, key=lambda entry: entry.level).trust] if told else []
+    return [min(told, key=entry_confidence).trust] if told else []
 
 
 def _life_fields(moment: Moment, fact: Fact, reading: _Reading) -> list[str]:
