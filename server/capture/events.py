@@ -6,6 +6,7 @@ Clients rename and add fields; what is not understood is kept as it came, never 
 import hashlib
 import json
 import posixpath
+import re
 import unicodedata
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -41,6 +42,7 @@ _NEW_TEXT_ARGUMENTS = (
     "new_string", "new_str", "content", "file_text", "insert_text", "contents", "new_source", "edits", "patch",
 )  # fmt: skip
 
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _START_CHARS_MAX = 1_000
 _LEADING_MARKS = " \t\r\n\v\f\u00a0\u2028\u2029\u2400\u2800\u3164\u034f-*_•+>#"
 _MACHINE_STARTS = ("[SYSTEM", "[REQUEST", "[IMPORTANT", "[NOTIFICATION", "[TASK", "[AUTO")
@@ -79,6 +81,11 @@ def is_own_call(tool: str, args: Mapping[str, Any]) -> bool:
 def is_shell(tool: str) -> bool:
     """True for a client's shell, whose command may have written files although it failed."""
     return tool in SHELL_TOOLS or (not tool.startswith(MCP_PREFIX) and "shell" in tool.lower())
+
+
+def mcp_name(server: str, tool: str) -> str:
+    """Return a tool's name as clients write it: ``mcp__SERVER__TOOL``, odd characters as ``_``."""
+    return f"{MCP_PREFIX}{_NOT_IN_NAMES.sub('_', server)}__{_NOT_IN_NAMES.sub('_', tool)}"
 
 
 def claude_code_call(payload: Mapping[str, Any]) -> Call:

@@ -91,6 +91,8 @@ def handle(raw: bytes, environ: Mapping[str, str], path: str, client: str = "cla
         payload = clean_value(payload)
     if not isinstance(payload, dict):
         raise ValueError("a hook's payload is a JSON object")
+    if "cursor_version" in payload:
+        client = "cursor"  # it runs the hooks of Claude Code's settings as well
     adapter = load_adapter(client)
     payload = adapter.event(payload)
     event = str(payload.get("hook_event_name", ""))

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from keepthread.server.capture.events import Call, blocks_text, is_own_call, paths_of_call
+from keepthread.server.capture.events import Call, blocks_text, is_own_call, mcp_name, paths_of_call
 
 LINE_BYTES_MAX = 64 << 20
 """A longer line passes too, but only its ends are kept and archived."""
@@ -25,7 +25,6 @@ _FIRST_ID = re.compile(rb"\s*\{\s*(?:" + _VERSION + rb'\s*,\s*)?"id"\s*:\s*' + _
 _LAST_ID = re.compile(rb',\s*"id"\s*:\s*' + _ID + rb"\s*(?:,\s*" + _VERSION + rb"\s*)?\}\s*\Z")
 _CALL = re.compile(rb'"method"\s*:\s*"tools/call"')
 _NAME = re.compile(rb'"params"\s*:\s*\{\s*"name"\s*:\s*"([^"\\]{1,200})"')
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 Message = dict[str, Any]
 
@@ -182,7 +181,7 @@ class Exchange:
             del self._tasks[next(iter(self._tasks))]
 
     def _relayed(self, asked: _Asked, output: str, failed: bool) -> Relayed:
-        tool = client_name(self._name, asked.tool)
+        tool = mcp_name(self._name, asked.tool)
         path, wrote = paths_of_call(tool, asked.args)
         call = Call(
             tool=tool,
@@ -195,11 +194,6 @@ class Exchange:
             wrote=() if failed else wrote,
         )
         return Relayed(call, asked.ref)
-
-
-def client_name(server: str, tool: str) -> str:
-    """Return a tool's name as clients write it: ``mcp__SERVER__TOOL``, odd characters as ``_``."""
-    return f"mcp__{_NOT_IN_NAMES.sub('_', server)}__{_NOT_IN_NAMES.sub('_', tool)}"
 
 
 def parse(line: Line) -> list[Message] | None:

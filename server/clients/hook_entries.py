@@ -62,9 +62,9 @@ def _all_there(present: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 
 def _hook(hooks: Hooks, event: str, line: str) -> dict[str, Any]:
     command = {"command": line, "timeout": hooks.events[event]}
-    if hooks.shape == "flat":
-        return command
     matcher = {"matcher": hooks.matcher[event]} if event in hooks.matcher else {}
+    if hooks.shape == "flat":
+        return {**command, **matcher}
     return {**matcher, "hooks": [{"type": "command", **command}]}
 
 

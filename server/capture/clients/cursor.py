@@ -1,10 +1,14 @@
-"""Cursor's hooks: an event a kind of tool, conversations for sessions, JSON inside strings."""
+"""Cursor's hooks: an event a kind of tool, conversations for sessions, JSON inside strings.
+
+Several events tell of one call. The one that tells most is kept: for the shell the general one, which
+has the exit status; for edits and MCP servers the one of their kind, which has the text and the server.
+"""
 
 import json
 from typing import Any
 
 from keepthread.server.capture.clients.adapter import Adapter, Payload, is_our_tool, made_ref
-from keepthread.server.capture.events import Call, claude_code_call, paths_of_call
+from keepthread.server.capture.events import Call, claude_code_call, mcp_name, paths_of_call
 
 _EVENTS = {
     "sessionStart": "SessionStart",
@@ -12,13 +16,13 @@ _EVENTS = {
     "beforeSubmitPrompt": "UserPromptSubmit",
     "afterAgentResponse": "Stop",
     "preCompact": "PreCompact",
-    "afterShellExecution": "PostToolUse",
     "afterMCPExecution": "PostToolUse",
     "afterFileEdit": "PostToolUse",
     "postToolUse": "PostToolUse",
     "postToolUseFailure": "PostToolUseFailure",
 }
-_HAVE_THEIR_OWN = ("Shell", "Edit", "Write", "MCP:")
+_HAVE_THEIR_OWN = ("Edit", "Write", "MCP:")
+_FAILURES = frozenset(("error", "rejected", "permissionDenied"))  # an answer without content
 
 
 def _event(payload: Payload) -> Payload:
@@ -26,8 +30,8 @@ def _event(payload: Payload) -> Payload:
     said = {k: v for k, v in payload.items() if k != "user_email"}
     ours = _EVENTS.get(name, name)
     tool = str(payload.get("tool_name", ""))
-    if name == "postToolUse" and tool.startswith(_HAVE_THEIR_OWN):
-        ours = "PreToolUse"  # ignored: the event of its own kind brings it
+    if name == "postToolUse" and (tool.startswith(_HAVE_THEIR_OWN) or not _has_words(payload)):
+        ours = "PreToolUse"  # ignored
     roots = payload.get("workspace_roots")
     said |= {
         "hook_event_name": ours,
@@ -45,10 +49,14 @@ def _event(payload: Payload) -> Payload:
     return said
 
 
+def _has_words(payload: Payload) -> bool:
+    """False for what is told of reading and searching without what was read: lengths alone."""
+    answer = _loaded(payload.get("tool_output"))
+    return not isinstance(answer, dict) or bool({"output", "content"} & answer.keys())
+
+
 def _call(payload: Payload) -> Call:
     event = payload.get("cursor_event")
-    if event == "afterShellExecution":
-        return _shaped(payload, "Shell", {"command": payload.get("command")}, payload.get("output"))
     if event == "afterFileEdit":
         edits = payload.get("edits")
         written = [str(e.get("new_string", "")) for e in edits or [] if isinstance(e, dict)]
@@ -58,11 +66,23 @@ def _call(payload: Payload) -> Call:
         payload.get("result_json", payload.get("tool_output", payload.get("error_message")))
     )
     tool = str(payload.get("tool_name", ""))
+    server = payload.get("mcp_server_name")
+    if event == "afterMCPExecution" and isinstance(server, str) and server:
+        tool = mcp_name(server, tool)
     call = _shaped(payload, tool, _loaded(payload.get("tool_input")), _content(answer))
-    failed = event == "postToolUseFailure" or (
-        isinstance(answer, dict) and answer.get("isError") is True
-    )
+    failed = event == "postToolUseFailure" or _says_failure(answer)
     return call._replace(own=call.own or is_our_tool(tool), is_error=failed)
+
+
+def _says_failure(answer: Any) -> bool:
+    if not isinstance(answer, dict):
+        return False
+    wordless = "content" not in answer and "output" not in answer
+    return (
+        answer.get("isError") is True
+        or answer.get("exitCode") not in (None, 0)
+        or (wordless and bool(_FAILURES & answer.keys()))
+    )
 
 
 def _shaped(payload: Payload, tool: str, given: Any, answer: Any) -> Call:
@@ -88,14 +108,17 @@ def _loaded(value: Any) -> Any:
 
 
 def _content(answer: Any) -> Any:
-    return answer["content"] if isinstance(answer, dict) and "content" in answer else answer
+    for words in ("content", "output"):
+        if isinstance(answer, dict) and words in answer:
+            return answer[words]
+    return answer
 
 
 ADAPTER = Adapter(
     client="cursor",
     ignored=frozenset(
-        "PreToolUse preToolUse beforeShellExecution beforeMCPExecution beforeReadFile "
-        "afterAgentThought beforeTabFileRead afterTabFileEdit subagentStart stop".split()
+        "PreToolUse preToolUse beforeShellExecution afterShellExecution beforeMCPExecution "
+        "beforeReadFile workspaceOpen afterAgentThought beforeTabFileRead afterTabFileEdit subagentStart stop".split()
     ),
     event=_event,
     call=_call,

@@ -29,6 +29,9 @@ GOLDEN = {
     "cursor": "cursor-2.0.77.built.jsonl",
 }
 RECORDED = {"codex": "codex-0.171.0.jsonl", "gemini": "gemini-cli-0.61.0.jsonl"}
+BY_ITS_CODE = {"cursor": "cursor-sdk-1.0.18.built.jsonl"}
+"""Built as the hook executor in Cursor's own npm package builds them; its agent needs an account to run."""
+
 SUB_AGENT = {"codex": "codex-0.171.0-sub-agent.jsonl"}
 """A real session in which the model asked a sub-agent, through the event for the person's prompts."""
 
@@ -55,7 +58,8 @@ def source(work: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("client", "files"), [(c, files) for files in (GOLDEN, RECORDED, SUB_AGENT) for c in files]
+    ("client", "files"),
+    [(c, files) for files in (GOLDEN, RECORDED, BY_ITS_CODE, SUB_AGENT) for c in files],
 )
 def test_each_event_becomes_the_entry_it_must(
     client: str, files: dict[str, str], db: str, source: Path
@@ -144,6 +148,19 @@ def test_our_window_read_by_any_clients_resource_tool_is_ours(
     send("codex", call, db)
     (entry,) = archived(db)
     assert (entry.own, entry.output) == (True, "")
+
+
+def test_cursor_runs_claude_codes_hooks_too_and_each_event_is_archived_once(
+    db: str, source: Path
+) -> None:
+    events = list(golden("cursor", source, BY_ITS_CODE))
+    injected = set()
+    for payload, _ in events:
+        send("cursor", payload, db)
+        injected.add(send("claude-code", payload, db))
+    assert injected == {""}
+    assert len(archived(db)) == sum(entry is not None for _, entry in events)
+    assert {w.client for w in windows(open_database(db, "reader"), 1)} == {"cursor"}
 
 
 def test_cursors_user_is_not_stored(db: str, source: Path) -> None:
