@@ -2,7 +2,7 @@
 
 from keepthread.stores.records import parse_id
 from keepthread.validators.citations import check_citable
-from keepthread.validators.confidence import entry_confidence, inference_confidence
+from keepthread.validators.confidence import USER, entry_confidence, inference_confidence
 from keepthread.validators.verdict import Refusal, Write
 from keepthread.validators.view import View
 
@@ -10,7 +10,7 @@ SUPPORTS_MAX = 20
 
 
 def resolve_inference(write: Write, view: View) -> Refusal | Write | None:
-    """``unsupported_inference``, ``unknown_support``, ``circular_support``. Fills in ``supports``, ``confidence``."""
+    """``unsupported_inference``, ``unknown_support``, ``circular_support``. Fills in ``supports``, ``confidence``, ``level``."""
     given = [s.strip() for s in (*write.supports_given, *write.source.split(",")) if s.strip()]
     if not given:
         return Refusal(
@@ -27,15 +27,18 @@ def resolve_supports(write: Write, view: View) -> Refusal | Write | None:
         return Refusal("too_long", f"more than {SUPPORTS_MAX} supports.", "Name the decisive ones.")
     seqs: list[int] = []
     weights: list[float] = []
+    levels: list[int] = []
     for given in write.supports_given:
         found = _support(given.strip(), view)
         if isinstance(found, Refusal):
             return found
         seqs.append(found[0])
         weights.append(found[1])
+        levels.append(found[2])
     return write._replace(
         supports=tuple(dict.fromkeys(seqs)),
         confidence=inference_confidence(weights) if weights else 0.0,
+        level=min(levels, default=0),
     )
 
 
@@ -55,8 +58,8 @@ def check_circular(write: Write, view: View) -> Refusal | None:
     )
 
 
-def _support(given: str, view: View) -> tuple[int, float] | Refusal:
-    """Return (seq, confidence) of one support."""
+def _support(given: str, view: View) -> tuple[int, float, int] | Refusal:
+    """Return (seq, confidence, level) of one support."""
     name = given.rpartition("#")[2]
     record = parse_id(name)
     if record is None:
@@ -74,7 +77,7 @@ def _support(given: str, view: View) -> tuple[int, float] | Refusal:
                 f"{name} {state}.",
                 "Rest on what holds now: read_record shows its successor.",
             )
-        return fact.seq, fact.confidence
+        return fact.seq, fact.confidence, fact.level
     if record.kind not in ("call", "msg"):
         return Refusal(
             "unknown_support",
@@ -86,4 +89,5 @@ def _support(given: str, view: View) -> tuple[int, float] | Refusal:
     if refused is not None or entry is None:
         why = refused.what if refused else f"{name} is no entry of this workspace."
         return Refusal("unknown_support", why, "search_archive finds entries.")
-    return entry.seq, entry_confidence(entry)
+    level = USER if entry.channel == "user" else entry.level
+    return entry.seq, entry_confidence(entry), level
