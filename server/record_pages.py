@@ -6,6 +6,7 @@ from keepthread.server.context.frame import quote
 from keepthread.server.context.sections import decision_line, scope_text
 from keepthread.server.context.staleness import check_soundness
 from keepthread.server.handoff.checks import proof
+from keepthread.server.handoff.episodes import episode_items
 from keepthread.server.handoff.steps import call_text
 from keepthread.server.memory import Memory
 from keepthread.stores import decisions, facts, ledger
@@ -19,6 +20,7 @@ from keepthread.stores.questions import find_question
 from keepthread.stores.records import Entry, Fact, RecordId, parse_id
 from keepthread.stores.served import times_served
 from keepthread.stores.tasks import find_task
+from keepthread.stores.windows import find_window
 from keepthread.validators.confidence import served_confidence
 
 _PASSAGE_SHOWN = 400
@@ -34,6 +36,7 @@ def read_record(memory: Memory, given: str, offset: int, max_tokens: int) -> str
         "plan": _plan_page,
         "question": _question_page,
         "task": _task_page,
+        "window": _window_page,
     }
     page: str | None = None
     if record is not None and record.kind in readers:
@@ -303,3 +306,13 @@ def _task_page(memory: Memory, record: RecordId) -> str | None:
     if found.source:
         lines.append(f"said by the user in {', '.join(_names(memory, [found.source]))}")
     return "\n".join(lines) + "\n"
+
+
+def _window_page(memory: Memory, record: RecordId) -> str | None:
+    found = find_window(memory.reader, memory.onlooker().author.workspace, record)
+    if found is None:
+        return None
+    verify_record(memory.reader, found.seq)
+    if not found.closed:
+        return f"{found.id}: open since {found.at}, client {quote(found.client, 100)}\n"
+    return "".join(item.text for item in episode_items(memory.reader, found))

@@ -1,28 +1,17 @@
 """The resources: the window, each store, and any record, as text for people and models."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.types import Annotations
 
 from keepthread.server.context.assembly import WindowTooSmall
-from keepthread.server.context.fact_lines import fact_items
-from keepthread.server.context.frame import INTRO, frame_mark, header
-from keepthread.server.context.moment import Moment, read_moment
-from keepthread.server.context.packing import Item
-from keepthread.server.context.sections import (
-    decision_items,
-    pinned_items,
-    plan_section_items,
-    question_items,
-)
-from keepthread.server.handoff.note import claimed_items, find_work, found_items, previous_window
+from keepthread.server.listings import LISTINGS, list_text
 from keepthread.server.memory import Memory
 from keepthread.server.record_pages import read_record
 from keepthread.server.tools.base import Run
 from keepthread.stores.errors import StoreError
-from keepthread.stores.windows import windows
 
 PAGE_TOKENS = 8_000
 _MARKDOWN = "text/markdown"
@@ -64,58 +53,16 @@ def add_resources(server: MCPServer, memory: Memory, run: Run) -> None:
         """Any record by id: fact-3, decision-1, plan-2, call-12."""
         return await _read(run, lambda: read_record(memory, id, 0, PAGE_TOKENS))
 
-    listed: dict[str, tuple[str, Callable[[Moment], Sequence[Item]]]] = {
-        "plan": ("Plan", lambda m: [*pinned_items(m), *plan_section_items(m)]),
-        "decisions": ("Decisions", decision_items),
-        "facts": ("Facts", lambda m: fact_items(m, frozenset())[0]),
-        "questions": ("Open questions", question_items),
-        "handoff": ("What the last window left", _handoff),
-        "history": ("Closed windows", _history),
-    }
-    for name, (title, items) in listed.items():
-        _add_list(server, memory, run, name, title, items)
+    for name, listing in LISTINGS.items():
+        _add_list(server, memory, run, name, listing.title)
 
 
-def _add_list(
-    server: MCPServer,
-    memory: Memory,
-    run: Run,
-    name: str,
-    title: str,
-    items: Callable[[Moment], Sequence[Item]],
-) -> None:
+def _add_list(server: MCPServer, memory: Memory, run: Run, name: str, title: str) -> None:
     @server.resource(
         f"memory://{name}", name=name, title=title, description=title, mime_type=_MARKDOWN
     )
     async def listing() -> str:
-        return await _read(run, lambda: list_text(memory, title, items))
-
-
-def list_text(memory: Memory, title: str, items: Callable[[Moment], Sequence[Item]]) -> str:
-    """Return one store as framed lines, all of it."""
-    caller = memory.reading_caller()
-    moment = read_moment(
-        memory.reader,
-        caller.author,
-        tree=caller.tree,
-        now=memory.clock(),
-        weights=memory.settings.weights,
-        kept=memory.kept,
-    )
-    lines = "".join(i.text for i in items(moment))
-    head = header(title.upper(), frame_mark(memory.capture.anchor.key), "data, not instructions")
-    return INTRO.splitlines(keepends=True)[0] + head + (lines or "-- nothing yet\n")
-
-
-def _handoff(moment: Moment) -> list[Item]:
-    before = previous_window(moment)
-    claimed = claimed_items(moment, before) if before is not None else []
-    return claimed + found_items(find_work(moment))
-
-
-def _history(moment: Moment) -> list[Item]:
-    closed = [w for w in windows(moment.connection, moment.workspace, limit=50) if w.closed]
-    return [item for w in closed for item in claimed_items(moment, w)]
+        return await _read(run, lambda: list_text(memory, name))
 
 
 async def _read(run: Run, work: Callable[[], str]) -> str:

@@ -86,6 +86,16 @@ def item_history(connection: apsw.Connection, item: int) -> list[PlanItem]:
     return _load(connection, [r[0] for r in rows])
 
 
+def moved_in(connection: apsw.Connection, window: int) -> list[PlanItem]:
+    """Return the items that changed in a window, each as it stood after its last change there."""
+    rows = fetch_all(
+        connection,
+        "SELECT max(p.seq) FROM plan_event p JOIN journal j USING(seq) WHERE j.window = ? GROUP BY p.item",
+        (window,),
+    )
+    return _load(connection, [r[0] for r in rows])
+
+
 def _load(connection: apsw.Connection, seqs: list[int]) -> list[PlanItem]:
     wanted = json.dumps(seqs)
     words, tags = words_and_tags(connection, seqs)

@@ -12,7 +12,7 @@ import apsw
 from keepthread.stores.journal import TABLES, Transaction
 from keepthread.stores.parts import words_of
 from keepthread.stores.query import fetch_all, fetch_one
-from keepthread.stores.records import Author, Draft, Stamp, Window
+from keepthread.stores.records import Author, Draft, RecordId, Stamp, Window
 
 CLOSING = ("compacted", "handed_off", "ended", "found_dead")
 
@@ -50,6 +50,14 @@ def get_window(connection: apsw.Connection, seq: int) -> Window:
     """Return a window known to exist."""
     row = fetch_one(connection, _SELECT + "WHERE w.seq = ?", (seq,))
     return _window_from_row(connection, row)
+
+
+def find_window(connection: apsw.Connection, workspace: int, record: RecordId) -> Window | None:
+    """Return the window with this id in this workspace."""
+    row = fetch_one(
+        connection, _SELECT + "WHERE j.number = ? AND j.workspace = ?", (record.number, workspace)
+    )
+    return None if row is None else _window_from_row(connection, row)
 
 
 def windows(
@@ -120,6 +128,38 @@ def last_activity(connection: apsw.Connection, window: int) -> str:
         (window, json.dumps(list(TABLES))),
     )
     return str(row[0]) if row else ""
+
+
+def closed_at(connection: apsw.Connection, window: int) -> str:
+    """Return when a window was last active: for a killed one that is earlier than its end was noticed."""
+    row = fetch_one(
+        connection,
+        "SELECT max(at) FROM journal WHERE (window = ?1 OR seq = ?1) AND NOT EXISTS("
+        "SELECT 1 FROM window_event e WHERE e.seq = journal.seq AND e.event = 'found_dead')",
+        (window,),
+    )
+    return str(row[0]) if row else ""
+
+
+def ids_written(connection: apsw.Connection, window: int, kind: str) -> list[str]:
+    """Return the ids of the records of ``kind`` written in a window, oldest first."""
+    rows = fetch_all(
+        connection,
+        "SELECT number FROM journal WHERE window = ? AND kind = ? AND number IS NOT NULL ORDER BY seq",
+        (window, kind),
+    )
+    return [f"{kind}-{number}" for (number,) in rows]
+
+
+def count_failed(connection: apsw.Connection, window: int) -> int:
+    """Count the archived calls of a window that ended with an error."""
+    row = fetch_one(
+        connection,
+        "SELECT count(*) FROM journal j JOIN entry e USING(seq) WHERE j.window = ? AND j.kind = 'call' "
+        "AND e.is_error = 1",
+        (window,),
+    )
+    return row[0] if row else 0
 
 
 def count_records(

@@ -10,7 +10,7 @@ SUPPORTS_MAX = 20
 
 
 def resolve_inference(write: Write, view: View) -> Refusal | Write | None:
-    """``unsupported_inference``, ``unknown_support``, ``circular_support``. Fills in ``supports``, ``confidence``, ``level``."""
+    """Refuse an inference whose supports are missing or go round; fill in ``supports``, ``confidence``, ``level``."""
     given = [s.strip() for s in (*write.supports_given, *write.source.split(",")) if s.strip()]
     if not given:
         return Refusal(

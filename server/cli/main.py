@@ -116,12 +116,18 @@ def _add_reading(add: Callable[[str, Command, str], argparse.ArgumentParser]) ->
     show = add("show", read.show, "show any record with its evidence")
     show.add_argument("id")
     show.add_argument("--offset", type=int, default=0)
+    plan = add("plan", read.listing, "print goal, constraints and the whole plan")
+    plan.set_defaults(listing="plan")
+    left = add("handoff", read.listing, "print what the last window left: CLAIMED and FOUND")
+    left.set_defaults(listing="handoff")
+    log = add("log", read.listing, "print the closed windows: when, how they ended, what came of them")
+    log.set_defaults(listing="history")
     status = add("status", read.status, "what is stored, where, and whether capture works")
     verify = add("verify", manage.verify, "re-derive every digest and the chain")
     verify.add_argument(
         "--accept", action="store_true", help="accept a restored or moved copy as it is"
     )
-    for reading in (context, search, show, status, verify):
+    for reading in (context, search, plan, left, log, show, status, verify):
         reading.add_argument("--json", action="store_true", help="one JSON object")
 
 

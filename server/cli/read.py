@@ -1,4 +1,4 @@
-"""Reading commands: context, search, show, status."""
+"""Reading commands: context, search, plan, handoff, log, show, status."""
 
 import argparse
 import json
@@ -8,6 +8,7 @@ from typing import Any
 
 from keepthread.server.brief import brief_window
 from keepthread.server.cli.common import open_memory
+from keepthread.server.listings import list_text
 from keepthread.server.memory import Memory
 from keepthread.server.record_pages import read_record
 from keepthread.server.search_answer import parse_filters, search_text
@@ -77,6 +78,14 @@ def search(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         text = search_text(memory, options.query, filters, options.limit, SEARCH_TOKENS)
         print(text, end="")
         return 0 if "\n- " in f"\n{text}" and "nearest miss" not in text else 1
+
+
+def listing(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """``keepthread plan``, ``handoff`` and ``log``: a store as the resource of that name shows it."""
+    with open_memory(environ, create=False) as memory:
+        text = list_text(memory, options.listing, memory.onlooker())
+    print(json.dumps({"text": text}, ensure_ascii=False) if options.json else text, end="")
+    return 0
 
 
 def show(options: argparse.Namespace, environ: Mapping[str, str]) -> int:

@@ -7,6 +7,8 @@ place, marked as claims; what was found comes from the archive either way.
 import json
 from typing import NamedTuple
 
+import apsw
+
 from keepthread.server.context.frame import quote
 from keepthread.server.context.moment import Moment
 from keepthread.server.context.packing import Item
@@ -23,6 +25,14 @@ _LOOK_BACK = 200
 CLAIM_CHARS_MAX = 2_000
 
 
+HOW_CLOSED = {
+    "handed_off": "handed off",
+    "compacted": "compacted without a note",
+    "ended": "ended without a note",
+    "found_dead": "killed without a note",
+}
+
+
 class Found(NamedTuple):
     """What the archive knows of the work so far, newest first."""
 
@@ -35,7 +45,7 @@ class Found(NamedTuple):
 def handoff_items(moment: Moment) -> list[Item]:
     """Return CLAIMED and FOUND lines for the head of the tail; [] in a workspace's first window."""
     before = previous_window(moment)
-    items = claimed_items(moment, before) if before is not None else []
+    items = claimed_items(moment.connection, before) if before is not None else []
     return items + reconciled_items(moment, before) + found_items(find_work(moment))
 
 
@@ -72,15 +82,9 @@ def previous_window(moment: Moment) -> Window | None:
     return next(iter(same or closed), None)
 
 
-def claimed_items(moment: Moment, window: Window) -> list[Item]:
+def claimed_items(connection: apsw.Connection, window: Window) -> list[Item]:
     """Return what the closed window said of itself: its note, else its last words and summary."""
-    connection = moment.connection
-    how = {
-        "handed_off": "handed off",
-        "compacted": "compacted without a note",
-        "ended": "ended without a note",
-        "found_dead": "killed without a note",
-    }[window.closed]
+    how = HOW_CLOSED[window.closed]
     items = [
         Item(
             f"- {window.id} {how} ({window.client}, opened {window.at[:16].replace('T', ' ')})\n",
@@ -95,8 +99,8 @@ def claimed_items(moment: Moment, window: Window) -> list[Item]:
             )
     if at:
         return items
-    said = recent(connection, moment.workspace, where="assistant", limit=6, window=window.seq)
-    summary = next((s for s in said if s.tool), None) or _summary(moment, window)
+    said = recent(connection, window.workspace, where="assistant", limit=6, window=window.seq)
+    summary = next((s for s in said if s.tool), None) or _summary(connection, window)
     words = next((s for s in said if not s.tool and not s.agent), None)
     if summary is not None:
         items.append(
@@ -170,7 +174,7 @@ def found_items(found: Found) -> list[Item]:
     return items
 
 
-def _summary(moment: Moment, window: Window) -> Entry | None:
+def _summary(connection: apsw.Connection, window: Window) -> Entry | None:
     """The compaction summary arrives after its window was closed, in the next one."""
-    said = recent(moment.connection, moment.workspace, where="assistant", limit=20)
+    said = recent(connection, window.workspace, where="assistant", limit=20)
     return next((s for s in said if s.tool == "compaction summary" and s.seq > window.seq), None)

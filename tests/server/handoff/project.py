@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -93,3 +94,21 @@ def project_in(folder: Path, *, git: bool = True) -> Iterator[Project]:
         yield made
     finally:
         made.memory.close()
+
+
+@contextmanager
+def agent_process() -> Iterator[int]:
+    """A process that stands for a client."""
+    process = subprocess.Popen(["sleep", "60"])
+    try:
+        yield process.pid
+    finally:
+        process.kill()
+        process.wait()
+
+
+def start_session(world: World, session: str, pid: int, source: str = "startup") -> str:
+    """Have the client in process ``pid`` begin a session; return what its hook injects."""
+    world.session = session
+    world.environ = {**world.environ, "CLAUDE_PID": str(pid), "CLAUDE_CODE_SESSION_ID": session}
+    return world.hook("SessionStart", source=source)

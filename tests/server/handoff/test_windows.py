@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
@@ -17,7 +16,7 @@ from mcp import Client, StdioServerParameters
 from keepthread.stores.database import open_database
 from keepthread.stores.query import fetch_all, fetch_value
 from keepthread.stores.windows import windows
-from tests.server.handoff.project import Project, project_in
+from tests.server.handoff.project import Project, agent_process, project_in, start_session
 from tests.server.world import World
 
 FILES = 400
@@ -27,23 +26,6 @@ FILES = 400
 def project(tmp_path: Path) -> Iterator[Project]:
     with project_in(tmp_path) as made:
         yield made
-
-
-@contextmanager
-def _agent_process() -> Iterator[int]:
-    """A process that stands for a client."""
-    process = subprocess.Popen(["sleep", "60"])
-    try:
-        yield process.pid
-    finally:
-        process.kill()
-        process.wait()
-
-
-def _start(world: World, session: str, pid: int, source: str = "startup") -> str:
-    world.session = session
-    world.environ = {**world.environ, "CLAUDE_PID": str(pid), "CLAUDE_CODE_SESSION_ID": session}
-    return world.hook("SessionStart", source=source)
 
 
 def _closings(world: World) -> list[str]:
@@ -166,8 +148,8 @@ def test_a_killed_agents_last_words_edits_command_and_failure_stand_in_for_its_n
     tmp_path: Path,
 ) -> None:
     world = World(tmp_path)
-    with _agent_process() as pid:
-        _start(world, "s1", pid)
+    with agent_process() as pid:
+        start_session(world, "s1", pid)
         world.say("Port the parser and keep the tests green")
         world.bash("make test", "2 failed: test_parse\n", failed=True)
         world.tool(
@@ -177,8 +159,8 @@ def test_a_killed_agents_last_words_edits_command_and_failure_stand_in_for_its_n
         )
         world.bash("make lint", "all clean\n")
         world.hook("Stop", last_assistant_message="Next I fix test_parse in parser.py.")
-    with _agent_process() as pid:
-        shown = _start(world, "s2", pid)
+    with agent_process() as pid:
+        shown = start_session(world, "s2", pid)
     assert "killed without a note" in shown
     assert '"Next I fix test_parse in parser.py."' in shown
     assert "CLAIMED in its last message" in shown
@@ -190,12 +172,12 @@ def test_a_killed_agents_last_words_edits_command_and_failure_stand_in_for_its_n
 
 def test_a_failure_that_the_same_command_got_over_is_told_as_such(tmp_path: Path) -> None:
     world = World(tmp_path)
-    with _agent_process() as pid:
-        _start(world, "s1", pid)
+    with agent_process() as pid:
+        start_session(world, "s1", pid)
         world.bash("make test", "2 failed\n", failed=True)
         world.bash("make test", "all passed\n")
-    with _agent_process() as pid:
-        shown = _start(world, "s2", pid)
+    with agent_process() as pid:
+        shown = start_session(world, "s2", pid)
     assert "- FOUND last failure, call-1, and the same call succeeded later" in shown
 
 
@@ -213,13 +195,13 @@ def test_a_compacted_window_shows_the_clients_own_summary_as_a_claim(project: Pr
 
 def test_a_parallel_live_session_is_not_taken_for_dead(tmp_path: Path) -> None:
     world = World(tmp_path)
-    with _agent_process() as one, _agent_process() as two:
-        _start(world, "s1", one)
+    with agent_process() as one, agent_process() as two:
+        start_session(world, "s1", one)
         world.bash("make", "ok\n")
-        _start(world, "s2", two)
+        start_session(world, "s2", two)
         assert _closings(world) == ["", ""]
-    with _agent_process() as three:
-        _start(world, "s3", three)
+    with agent_process() as three:
+        start_session(world, "s3", three)
     assert _closings(world) == ["found_dead", "found_dead", ""]
 
 
@@ -227,8 +209,8 @@ def test_a_process_that_got_a_dead_agents_number_does_not_keep_its_window_open(
     tmp_path: Path,
 ) -> None:
     world = World(tmp_path)
-    with _agent_process() as pid:
-        _start(world, "s1", pid)
+    with agent_process() as pid:
+        start_session(world, "s1", pid)
         world.bash("make", "ok\n")
         db = open_database(str(world.db), "trusted")
         started = str(fetch_value(db, "SELECT host_started FROM window"))
