@@ -2,13 +2,15 @@
 
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
 import anyio
 from mcp.server import CacheHint, MCPServer
-from mcp.server.context import ServerRequestContext
+from mcp.server.connection import Connection
+from mcp.server.context import ServerMiddleware, ServerRequestContext
+from mcp.server.session import ServerSession
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated
 from mcp.types import EmptyResult, SubscribeRequestParams, UnsubscribeRequestParams
 
@@ -32,10 +34,15 @@ from keepthread.server.tools.writing import (
 )
 
 NAME = "keepthread"
+_NOTIFY_SECONDS = 1.0
 
 
-def build_server(memory: Memory, run: Run | None = None) -> MCPServer:
-    """Return the MCP server over ``memory``. ``run`` crosses to the one thread that may use it."""
+def build_server(
+    memory: Memory, run: Run | None = None, middleware: Sequence[ServerMiddleware[Any]] = ()
+) -> MCPServer:
+    """Return the MCP server over ``memory``. ``run`` crosses to the one thread that may use it;
+    ``middleware`` stands around every message.
+    """
     run = run or single_thread()
     bus = InMemorySubscriptionBus()
     watchers = _Watchers(bus)
@@ -54,7 +61,7 @@ def build_server(memory: Memory, run: Run | None = None) -> MCPServer:
         subscriptions=bus,
         log_level="WARNING",
         cache_hints={"tools/list": CacheHint(ttl_ms=60_000)},
-        middleware=[watchers.after_write],
+        middleware=[*middleware, watchers.after_write],
     )
     add_resources(server, memory, run)
     add_prompts(server, memory, run)
@@ -101,7 +108,7 @@ class _Watchers:
 
     def __init__(self, bus: InMemorySubscriptionBus) -> None:
         self._bus = bus
-        self._sessions: dict[str, Any] = {}
+        self._watching: dict[Connection, tuple[ServerSession, set[str]]] = {}
 
     async def after_write(self, ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
         """Middleware: pass the message on, then tell subscribers if it was a successful write."""
@@ -109,9 +116,12 @@ class _Watchers:
         if ctx.method == "tools/call" and _wrote(ctx, result):
             for uri in CHANGING:
                 await self._bus.publish(ResourceUpdated(uri=uri))
-                session = self._sessions.get(uri)
-                if session is not None:
-                    await session.send_resource_updated(uri)
+            for connection, (session, uris) in list(self._watching.items()):
+                with anyio.move_on_after(_NOTIFY_SECONDS) as patience:
+                    for uri in sorted(uris.intersection(CHANGING)):
+                        await session.send_resource_updated(uri)
+                if patience.cancelled_caught:  # it does not read: nobody else waits for it again
+                    self._watching.pop(connection, None)
         return result
 
     def serve_subscriptions(self, server: MCPServer) -> None:
@@ -120,13 +130,18 @@ class _Watchers:
         async def subscribe(
             context: ServerRequestContext[Any, Any], params: SubscribeRequestParams
         ) -> EmptyResult:
-            self._sessions[str(params.uri)] = context.session
+            connection = context.session._connection  # a session object lives for one request only
+            if connection not in self._watching:
+                self._watching[connection] = (context.session, set())
+                connection.exit_stack.callback(self._watching.pop, connection, None)
+            self._watching[connection][1].add(str(params.uri))
             return EmptyResult()
 
         async def unsubscribe(
             context: ServerRequestContext[Any, Any], params: UnsubscribeRequestParams
         ) -> EmptyResult:
-            self._sessions.pop(str(params.uri), None)
+            _, uris = self._watching.get(context.session._connection, (None, set()))
+            uris.discard(str(params.uri))
             return EmptyResult()
 
         low = server._lowlevel_server  # no public door to these two requests; pinned by a test

@@ -49,7 +49,7 @@ def list_text(memory: Memory, name: str, caller: Caller | None = None) -> str:
 
 def _handoff(moment: Moment) -> list[Item]:
     before = previous_window(moment)
-    claimed = claimed_items(moment, before) if before is not None else []
+    claimed = claimed_items(moment.connection, before) if before is not None else []
     return claimed + found_items(find_work(moment))
 
 

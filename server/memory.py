@@ -14,7 +14,7 @@ from keepthread.server.capture.append import append_call
 from keepthread.server.capture.events import Call
 from keepthread.server.capture.files import read_file
 from keepthread.server.capture.host import session_of
-from keepthread.server.capture.windows import resolve_window
+from keepthread.server.capture.windows import close_session, resolve_window
 from keepthread.server.context.assembly import Request, Window, assemble, pinned_size
 from keepthread.server.context.layout import STAGES
 from keepthread.server.context.moment import Kept, pick_focus
@@ -57,20 +57,24 @@ class Client(NamedTuple):
 
 
 class Memory:
-    """One user's database, seen from one workspace. ``gate`` admits the model's writes."""
+    """One user's database, seen from one workspace. ``gate`` admits the model's writes.
+
+    ``client`` is who calls, or is asked at each call where several clients share one memory.
+    """
 
     def __init__(
         self,
         settings: Settings,
         place: Place,
         *,
-        client: Client | None = None,
+        client: Client | Callable[[], Client] | None = None,
         clock: Clock = time.time,
         embedder: BackgroundEmbedder | None = None,
         counter: TokenCounter | None = None,
     ) -> None:
         self.settings, self.place, self.clock = settings, place, clock
-        self.client = client or Client(session=f"python-{os.getpid()}-{time.time_ns()}")
+        chosen = client or Client(session=f"python-{os.getpid()}-{time.time_ns()}")
+        self._who: Callable[[], Client] = chosen if callable(chosen) else lambda: chosen
         self.embedder = embedder or BackgroundEmbedder(settings.embedder)
         self.counter = counter or TokenCounter(settings.token_safety)
         self._unwritable = ""
@@ -90,6 +94,11 @@ class Memory:
             pinned_overflow=self._pinned_overflow,
         )
 
+    @property
+    def client(self) -> Client:
+        """Who is calling now."""
+        return self._who()
+
     def caller(self, tool_use_id: str = "") -> Caller:
         """Return who writes now: the window of this call, opened where there is none (see
         capture.windows), its focus item, and whether anything was captured in it."""
@@ -105,13 +114,14 @@ class Memory:
 
     def _in_window(self, fresh_after: float = 0.0) -> Caller:
         """Resolve the window of this call; ``fresh_after`` seconds of idleness open the next one."""
+        client = self.client
         with self.capture.transaction() as tx:
             author, tree = resolve_window(
                 tx,
-                session=self.client.session,
-                host=self.client.host,
+                session=client.session,
+                host=client.host,
                 place=self.place,
-                client=self.client.name,
+                client=client.name,
                 idle_seconds_max=fresh_after,
             )
         assert author.window is not None  # resolve_window always opens one
@@ -206,7 +216,11 @@ class Memory:
         caller = caller or self.caller()
         found = read_commands(caller.tree, self.settings.config, self.settings.trust_file)
         report = reconcile(
-            self.capture, caller.author, caller.tree, found.by_name, run_commands=run_commands
+            self.capture,
+            caller.author,
+            caller.tree,
+            found.by_name,
+            run_commands=run_commands and bool(caller.tree),
         )
         if found.refused:
             report = report._replace(remarks=(*report.remarks, found.refused))
@@ -235,6 +249,11 @@ class Memory:
             )
         entry = entries(self.reader, [stamp.seq])[stamp.seq]
         return entry, text
+
+    def end_window(self, session: str, reason: str) -> None:
+        """Close the window of a client session that is over; nothing where it has none."""
+        with self.capture.transaction() as tx:
+            close_session(tx, session=session, event="ended", reason=reason)
 
     def status_lines(self) -> list[str]:
         """Say what does not work fully right now: the window and every search answer carry it."""

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    """``workspace``: the root or name a workspace is known by. ``tree``: the folder whose files are checked."""
+    """``workspace``: the root or name a workspace is known by. ``tree``: the folder whose files are
+    checked; ``""`` where the workspace has none on this machine, and then nothing is looked at."""
 
     workspace: str
     tree: str

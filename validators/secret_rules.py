@@ -54,6 +54,7 @@ SHAPES = (
         "glwt- GR1348941",
         r"[\w-]{20,1024}(?:\.[\w-]{2,16}\.[\w-]{5,16})?",
     ),
+    Shape("keepthread token", "keepthread_", r"[\w-]{43}"),
     Shape("gitlab session", "_gitlab_session=", r"[0-9a-z]{32}"),
     Shape("slack token", "xoxb- xoxa- xoxp- xoxo- xoxs- xoxr- xoxe- xoxd- xoxc-",
           r"(?:\d{8,14}-)+[\w-]{8,255}"),

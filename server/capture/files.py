@@ -27,7 +27,10 @@ class FileRefused(Exception):
 
 
 def relative_path(tree: str, path: str) -> str:
-    """Return ``path`` relative to ``tree`` with forward slashes; ``""`` when it lies outside."""
+    """Return ``path`` relative to ``tree`` with forward slashes; ``""`` when it lies outside, as
+    everything does where there is no tree."""
+    if not tree:
+        return ""
     whole = os.path.normpath(os.path.join(tree, path))
     if whole != tree and not whole.startswith(tree.rstrip(os.sep) + os.sep):
         real = os.path.join(os.path.realpath(os.path.dirname(whole)), os.path.basename(whole))
@@ -40,6 +43,8 @@ def relative_path(tree: str, path: str) -> str:
 
 def read_file(tree: str, path: str, limit: int = FILE_BYTES_MAX) -> FileRead:
     """Read a regular file inside ``tree``, at most ``limit`` bytes; raise FileRefused otherwise."""
+    if not tree:
+        raise FileRefused("this workspace has no folder on this machine, so no file can be read.")
     relative = "" if "\0" in path else relative_path(tree, path)
     if not relative:
         raise FileRefused(f"{_shown(path)} is outside the workspace; only files inside it are read.")

@@ -31,7 +31,7 @@ _FORGES = re.compile(
 _AUTHORITY = re.compile(
     r"""(?:^|[;&|({`\n"']|(?:\b(?:env|nohup|xargs|exec|command|sudo|uvx)|\s-m)\s)\s{0,9}(?:\w+=\S*\s+){0,5}"""
     r"""(?:[\w./~-]{0,200}/)?keepthread["']?\s+(?:--workspace[ =]\S+\s+)?"""
-    r"""(?:task|remember|confirm|trust|forget|restore|import|init|verify\s[^;&|\n]*--accept)\b"""
+    r"""(?:task|remember|confirm|trust|forget|restore|import|init|token|verify\s[^;&|\n]*--accept)\b"""
 )
 
 _UNMARKS = re.compile(r"(?:-u|\bunset)\s+(?:CLAUDECODE|AI_AGENT|CLAUDE_CODE_SESSION_ID)\b")

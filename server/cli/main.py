@@ -11,7 +11,7 @@ from keepthread.server.capture import relay
 from keepthread.server.capture.clients.adapter import NAMES as HOOKED
 from keepthread.server.capture.files import FileRefused
 from keepthread.server.capture.imports import ImportFault
-from keepthread.server.cli import doctor, init, manage, read, transfer, user
+from keepthread.server.cli import doctor, init, manage, read, token, transfer, user
 from keepthread.server.clients.descriptions import BY_NAME
 from keepthread.server.context.assembly import WindowTooSmall
 from keepthread.server.settings import SettingsError
@@ -65,7 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
         made.set_defaults(command=command)
         return made
 
-    add("serve", manage.serve, "run the MCP server over stdio (clients start this)")
+    _add_serving(add)
     hook = add("hook", manage.hook, "archive one event of a client's hook from stdin")
     hook.add_argument("client", help=" | ".join(HOOKED))
     guard = add("guard", manage.guard, "refuse a call that would touch the memory behind its back")
@@ -76,6 +76,21 @@ def build_parser() -> argparse.ArgumentParser:
     _add_managing(add)
     _add_user(add)
     return parser
+
+
+def _add_serving(add: Callable[[str, Command, str], argparse.ArgumentParser]) -> None:
+    serve = add("serve", manage.serve, "run the MCP server over stdio (clients start this), or HTTP")
+    serve.add_argument("--http", action="store_true", help="for several clients or users, by token")
+    serve.add_argument("--host", default="", help="address to listen on (default 127.0.0.1)")
+    serve.add_argument("--port", type=int, help="default 8470; 0 takes any free one")
+    serve.add_argument(
+        "--name", action="append", default=[], help="a Host that clients use, such as a proxy's"
+    )
+    serve.add_argument(
+        "--folder", action="append", default=[], metavar="USER/NAME=DIR",
+        help="where the files of a user's workspace lie; without it no file is looked at",
+    )  # fmt: skip
+    token.add_arguments(add("token", token.token, "make, list and revoke tokens for serve --http"))
 
 
 def _add_clients(add: Callable[[str, Command, str], argparse.ArgumentParser]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from keepthread.server.cli.common import open_memory
 from keepthread.server.embedding_worker import embed_batch
-from keepthread.server.settings import read_settings
+from keepthread.server.settings import SettingsError, read_settings
 from keepthread.stores.anchor import Anchor
 from keepthread.stores.database import open_database
 from keepthread.stores.embeddings import load_embedder
@@ -21,10 +21,25 @@ from keepthread.stores.writer_lock import writer_lock
 
 
 def serve(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    """``keepthread serve``"""
+    """``keepthread serve``: stdio for one client, or ``--http`` for several."""
+    if options.http:
+        return _serve_http(options, environ)
+    if options.name or options.folder or options.host or options.port is not None:
+        raise SettingsError("--host, --port, --name and --folder belong to: keepthread serve --http")
     from keepthread.server.app import serve as run_server  # noqa: PLC0415  (half a second of SDK)
 
     return run_server(environ, os.getcwd())
+
+
+def _serve_http(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    from keepthread.server.http.serve import Address, parse_folders, serve_http  # noqa: PLC0415
+
+    if options.workspace:
+        raise SettingsError("over HTTP the workspace is in each client's URL; leave --workspace out")
+    default = Address()
+    port = default.port if options.port is None else options.port
+    address = Address(options.host or default.host, port, tuple(options.name))
+    return serve_http(read_settings(environ), address, parse_folders(options.folder))
 
 
 def hook(options: argparse.Namespace, environ: Mapping[str, str]) -> int:

@@ -247,6 +247,8 @@ def _raw_fields(raw: str) -> list[tuple[list[str], str]]:
 
 
 def _git(tree: str, *arguments: str) -> str:
+    if not tree:
+        raise GitFailed("this workspace has no folder on this machine")
     command: Sequence[str] = (
         "git", "--no-pager", *(p for c in _CONFIG for p in ("-c", c)), "-C", tree, *arguments,
     )  # fmt: skip

@@ -80,6 +80,8 @@ class Look:
             self.remarks.append(line)
 
     def _work_tree(self, item: PlanItem) -> str:
+        if not self._tree:  # who has no folder looks into nobody else's either
+            return ""
         window = fetch_value(
             self._journal.connection,
             "SELECT window FROM journal WHERE seq = ?",
