@@ -95,8 +95,13 @@ class _Handler(BaseHTTPRequestHandler):
             assert isinstance(self.server, _Server)
             model = self.server.model
             model.requests.append(body)
-            events = _events(body, _turn(model, body), len(model.requests))
-            self._send(b"".join(map(_frame, events)), "text/event-stream")
+            turn = _turn(model, body)
+            if body.get("stream"):
+                events = _events(body, turn, len(model.requests))
+                self._send(b"".join(map(_frame, events)), "text/event-stream")
+            else:
+                message = _message(body, turn, len(model.requests))
+                self._send(json.dumps(message).encode(), "application/json")
         else:
             self._send(b"{}", "application/json")
 
@@ -117,6 +122,22 @@ def _turn(model: Model, body: Body) -> Sequence[Block]:
     script = model.scripts.get(prompt_of(body).split()[0], ())
     turn = sum(message["role"] == "assistant" for message in body["messages"])
     return script[turn] if turn < len(script) else ["done"]
+
+
+def _message(body: Body, turn: Sequence[Block], number: int) -> dict[str, Any]:
+    """Return a turn as one message, for clients that do not stream."""
+    content = [
+        {"type": "text", "text": block}
+        if isinstance(block, str)
+        else {"type": "tool_use", "id": f"toolu_{number:03d}{n:02d}", "name": block[0], "input": block[1]}
+        for n, block in enumerate(turn)
+    ]
+    calls = any(block["type"] == "tool_use" for block in content)
+    return {
+        "id": f"msg_{number}", "type": "message", "role": "assistant", "model": body["model"],
+        "content": content, "stop_reason": "tool_use" if calls else "end_turn",
+        "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1},
+    }  # fmt: skip
 
 
 def _events(body: Body, turn: Sequence[Block], number: int) -> Iterator[tuple[str, dict[str, Any]]]:
