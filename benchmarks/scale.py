@@ -60,6 +60,10 @@ def _measure(memory: Memory, rounds: int) -> Iterator[Figure]:
     memory.counter.load()
     memory.embedder.start()
     memory.embedder.wait(60)
+    started = time.perf_counter()
+    while memory.vectors.refresh(reader):
+        pass
+    detail["index_seconds"] = round(time.perf_counter() - started, 2)
     if counts["fact"]:
         yield compare(
             f"window, {about}",

@@ -79,7 +79,7 @@ def serve(environ: Mapping[str, str], folder: str) -> int:
         place,
         client=client_of_environment("mcp", environ, lambda: host_process(environ)),
     )
-    worker = EmbeddingWorker(settings.db, memory.embedder)
+    worker = EmbeddingWorker(settings.db, memory.embedder, memory.vectors)
     memory.embedding_fault = lambda: worker.fault
     server = build_server(memory)
     # Loading starts after the first answers have gone out: they must not wait for it.

@@ -8,10 +8,13 @@ import os
 import threading
 import time
 
+import apsw
+
 from keepthread.stores.database import open_database
 from keepthread.stores.embeddings import BackgroundEmbedder, Embedder, EmbeddingError
 from keepthread.stores.errors import StoreError
 from keepthread.stores.journal import Journal
+from keepthread.stores.vector_index import VectorIndex
 from keepthread.stores.vectors import (
     ensure_model,
     passages_to_embed,
@@ -29,8 +32,11 @@ IDLE_SECONDS = 2.0
 class EmbeddingWorker:
     """A daemon thread over its own connection. ``start`` once; ``stop`` ends it after its batch."""
 
-    def __init__(self, path: str, embedder: BackgroundEmbedder) -> None:
+    def __init__(
+        self, path: str, embedder: BackgroundEmbedder, index: VectorIndex | None = None
+    ) -> None:
         self._path, self._embedder = path, embedder
+        self._index = index or VectorIndex()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="embedding", daemon=True)
         self.fault = ""
@@ -65,12 +71,27 @@ class EmbeddingWorker:
         holder = f"{os.getpid()}-{time.time_ns()}"
         try:
             while not self._stop.is_set():
-                if not embed_batch(journal, model, holder):
+                self._catch_up(connection)
+                if not self._embed(journal, model, holder):
                     self._stop.wait(IDLE_SECONDS)
         except (StoreError, EmbeddingError) as error:
             self.fault = str(error)  # windows and searches say so; full text goes on serving
         finally:
             journal.connection.close()
+
+
+    def _catch_up(self, connection: apsw.Connection) -> None:
+        while not self._stop.is_set() and self._index.refresh(connection):
+            pass
+
+    def _embed(self, journal: Journal, model: Embedder, holder: str) -> int:
+        """Embed for IDLE_SECONDS at most, before the index takes in what was made; return how many
+        texts of the last batch."""
+        until = time.monotonic() + IDLE_SECONDS
+        while count := embed_batch(journal, model, holder):
+            if self._stop.is_set() or time.monotonic() > until:
+                return count
+        return 0
 
 
 def embed_batch(journal: Journal, model: Embedder, holder: str) -> int:

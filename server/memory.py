@@ -36,6 +36,7 @@ from keepthread.stores.records import Author, Entry
 from keepthread.stores.search import Filters, Hit, recent_passages, search_passages
 from keepthread.stores.served import log_served
 from keepthread.stores.tasks import newest_task
+from keepthread.stores.vector_index import VectorIndex
 from keepthread.stores.vectors import MODEL_MISMATCH, stored_model
 from keepthread.stores.workspaces import USER_SCOPE, ensure_workspace, find_workspace
 from keepthread.validators.contradictions import Judge
@@ -80,7 +81,7 @@ class Memory:
         self._unwritable = ""
         self.capture, self._model = self._journal("trusted"), self._journal("model")
         self.reader = open_database(settings.db, "reader", vectors=True)
-        self.kept = Kept()
+        self.kept, self.vectors = Kept(), VectorIndex()
         self._heard = 0  # the user's newest message that was held against the facts
         self.embedding_fault: Callable[[], str] = str  # why no vectors are made; "" while they are
         self.gate = Gate(
@@ -207,7 +208,9 @@ class Memory:
         else:
             model = self.gate.embedder()
             vector = model.embed([query])[0] if model is not None else None
-            hits = search_passages(self.reader, workspace, query, vector, filters, limit)
+            hits = search_passages(
+                self.reader, workspace, query, vector, filters, limit, self.vectors
+            )
         sound = intact_records(self.reader, sorted({h.entry for h in hits}))
         return [h for h in hits if h.entry in sound], entries(self.reader, list(sound))
 

@@ -17,12 +17,17 @@ import apsw
 
 from keepthread.stores.archive import tool_named
 from keepthread.stores.clock import seconds
-from keepthread.stores.fulltext import match_any
+from keepthread.stores.matching import bounded_match
 from keepthread.stores.query import fetch_all, fetch_value
 from keepthread.stores.records import Tags
+from keepthread.stores.vector_index import VectorIndex
 from keepthread.stores.vectors import passage_texts
 
 CANDIDATES_MAX = 400
+BEST_MATCHES = 2_000
+NEAR_CANDIDATES = 1_000
+"""By their vectors' bits; exact cosines choose among them."""
+
 SCANNED_PASSAGES_MAX = 20_000
 COSINE_WEIGHT = 1.5
 COSINE_MIN = 0.2
@@ -73,11 +78,18 @@ def search_passages(
     vector: bytes | None,
     filters: Filters,
     limit: int,
+    index: VectorIndex | None = None,
 ) -> list[Hit]:
-    """Return the best passages of a workspace, best first. ``vector`` is the query's, if a model is loaded."""
-    where, values = _conditions(workspace, filters)
-    lexical = _lexical(connection, query, where, values)
-    cosine = _cosine(connection, vector, where, values, list(lexical)) if vector is not None else {}
+    """Return the best passages of a workspace, best first. ``vector`` is the query's, if a model is loaded.
+
+    Beyond SCANNED_PASSAGES_MAX passages, ``index`` finds those near in meaning; without it only
+    passages with a word in common are compared.
+    """
+    lexical = _lexical(connection, query, workspace, filters)
+    cosine: dict[int, float] = {}
+    if vector is not None:
+        near = _nearest(connection, vector, workspace, filters, index)
+        cosine = _cosines(connection, vector, {*lexical, *near})
     places = _places(connection, {*lexical, *cosine})
     words = _with_neighbours(lexical, places, NEIGHBOUR_WORDS)
     meaning = _with_neighbours(cosine, places, NEIGHBOUR_MEANING)
@@ -143,45 +155,69 @@ def _conditions(workspace: int, filters: Filters) -> tuple[str, list[object]]:
 
 
 def _lexical(
-    connection: apsw.Connection, query: str, where: str, values: Sequence[object]
+    connection: apsw.Connection, query: str, workspace: int, filters: Filters
 ) -> dict[int, float]:
-    match = match_any(query)
-    if not match:
+    match = bounded_match(connection, query)
+    if not match.expression:
         return {}
-    rows = fetch_all(
-        connection,
-        "SELECT f.rowid, -bm25(passage_fts, 1.5, 1.0, 0.5) FROM passage_fts f JOIN passage p ON p.id = f.rowid "
-        f"JOIN entry e ON e.seq = p.entry WHERE passage_fts MATCH ? AND {where} ORDER BY 2 DESC LIMIT ?",
-        (match, *values, CANDIDATES_MAX),
+    where, values = _conditions(workspace, filters)
+    matching = (
+        "SELECT rowid AS id, -bm25(passage_fts, 1.5, 1.0, 0.5) AS score FROM passage_fts "
+        "WHERE passage_fts MATCH ? AND rowid >= ?"
     )
-    return dict(rows)
+
+    def passing(sql: str) -> dict[int, float]:
+        return dict(
+            fetch_all(
+                connection,
+                f"SELECT f.id, f.score FROM ({sql}) f JOIN passage p ON p.id = f.id "
+                f"JOIN entry e ON e.seq = p.entry WHERE {where} ORDER BY 2 DESC LIMIT ?",
+                (*match, *values, CANDIDATES_MAX),
+            )
+        )
+
+    # Looking up each match's entry costs more than its rank: of the best it is enough, where enough
+    # of them pass.
+    best = f"{matching} ORDER BY score DESC LIMIT {BEST_MATCHES}"
+    found = passing(best) if filters == Filters() else {}
+    return found if len(found) == CANDIDATES_MAX else passing(matching)
 
 
-def _cosine(
+def _nearest(
     connection: apsw.Connection,
     vector: bytes,
-    where: str,
-    values: Sequence[object],
-    found: list[int],
-) -> dict[int, float]:
-    if fetch_value(connection, "SELECT count(*) FROM passage_vector") <= SCANNED_PASSAGES_MAX:
+    workspace: int,
+    filters: Filters,
+    index: VectorIndex | None,
+) -> list[int]:
+    """Return the passages nearest in meaning among those that pass the filters, not in order."""
+    where, values = _conditions(workspace, filters)
+    if fetch_value(connection, "SELECT coalesce(max(id), 0) FROM passage_vector") <= SCANNED_PASSAGES_MAX:
         rows = fetch_all(
             connection,
-            "SELECT v.id, 1.0 - vec_distance_cosine(v.vec, ?) s FROM entry e JOIN passage p ON p.entry = e.seq "
-            f"JOIN passage_vector v ON v.id = p.id WHERE {where} ORDER BY s DESC LIMIT ?",
+            "SELECT v.id, vec_distance_cosine(v.vec, ?) d FROM entry e JOIN passage p ON p.entry = e.seq "
+            f"JOIN passage_vector v ON v.id = p.id WHERE {where} ORDER BY d LIMIT ?",
             (vector, *values, CANDIDATES_MAX),
         )
-        near = {i: s for i, s in rows if s is not None}
-        found = [p for p in found if p not in near]
-    else:
-        near = {}
+        return [r[0] for r in rows]
+    if index is None:
+        return []
+    entries = None
+    if filters != Filters():
+        rows = fetch_all(connection, f"SELECT e.seq FROM entry e WHERE {where}", values)
+        entries = [r[0] for r in rows]
+    return index.nearest(vector, workspace, entries, NEAR_CANDIDATES)
+
+
+def _cosines(
+    connection: apsw.Connection, vector: bytes, passages: set[int]
+) -> dict[int, float]:
     rows = fetch_all(
         connection,
         "SELECT id, 1.0 - vec_distance_cosine(vec, ?) FROM passage_vector WHERE id IN (SELECT value FROM json_each(?))",
-        (vector, json.dumps(found)),
+        (vector, json.dumps(sorted(passages))),
     )
-    near.update((i, s) for i, s in rows if s is not None)
-    return near
+    return {i: s for i, s in rows if s is not None}
 
 
 class _Place(NamedTuple):

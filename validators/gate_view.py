@@ -8,7 +8,7 @@ import apsw
 
 from keepthread.stores import archive, decisions, facts, ledger, served
 from keepthread.stores.embeddings import Embedder
-from keepthread.stores.fulltext import match_any
+from keepthread.stores.matching import bounded_match
 from keepthread.stores.query import fetch_all, fetch_value
 from keepthread.stores.questions import find_question
 from keepthread.stores.records import (
@@ -71,15 +71,15 @@ class GateView:
         )
 
     def entries_like(self, text: str, tool: str) -> list[Entry]:
-        match = match_any(text)
-        if not match:
+        match = bounded_match(self._connection, text)
+        if not match.expression:
             return []
         rows = fetch_all(
             self._connection,
             "SELECT e.seq FROM passage_fts f JOIN passage p ON p.id = f.rowid JOIN entry e ON e.seq = p.entry "
-            "WHERE passage_fts MATCH ? AND e.workspace = ? AND e.own = 0 AND e.role = '' "
+            "WHERE passage_fts MATCH ? AND f.rowid >= ? AND e.workspace = ? AND e.own = 0 AND e.role = '' "
             "AND lower(e.tool) = lower(?) ORDER BY rank LIMIT ?",
-            (match, self._workspace, tool, CANDIDATES_MAX),
+            (*match, self._workspace, tool, CANDIDATES_MAX),
         )
         best_first = list(dict.fromkeys(r[0] for r in rows))
         found = archive.entries(self._connection, best_first)
@@ -201,16 +201,17 @@ class GateView:
         ]
 
     def untrusted_passages(self, text: str) -> list[tuple[str, str]]:
-        match = match_any(text)
-        if not match:
+        match = bounded_match(self._connection, text)
+        if not match.expression:
             return []
         rows = fetch_all(
             self._connection,
-            "SELECT j.kind || '-' || j.number, substr(b.text, p.start + 1, p.stop - p.start) FROM passage_fts f "
-            "JOIN passage p ON p.id = f.rowid JOIN entry e ON e.seq = p.entry JOIN journal j ON j.seq = p.entry "
-            "JOIN body b ON b.seq = p.entry AND b.field = p.field WHERE passage_fts MATCH ? AND e.workspace = ? "
-            "AND e.role <> 'user' ORDER BY rank LIMIT 5",
-            (match, self._workspace),
+            "SELECT j.kind || '-' || j.number, substr(b.text, p.start + 1, p.stop - p.start) FROM ("
+            "SELECT p.*, f.rank FROM passage_fts f JOIN passage p ON p.id = f.rowid JOIN entry e ON e.seq = p.entry "
+            "WHERE passage_fts MATCH ? AND f.rowid >= ? AND e.workspace = ? AND e.role <> 'user' "
+            "ORDER BY f.rank LIMIT 5) p JOIN journal j ON j.seq = p.entry "
+            "JOIN body b ON b.seq = p.entry AND b.field = p.field ORDER BY p.rank",
+            (*match, self._workspace),
         )
         return [(str(r[0]), str(r[1])) for r in rows]
 

@@ -34,6 +34,8 @@ def open_memory(
     memory = Memory(settings, place, client=Client("terminal", f"terminal:{place.workspace}"))
     if model:
         memory.embedder.start()
+        while memory.vectors.refresh(memory.reader):
+            pass
         memory.embedder.wait(10.0)
     try:
         yield memory
