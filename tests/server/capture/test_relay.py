@@ -1,6 +1,7 @@
 """The relay: bytes pass as they are, and each call of a tool is evidence before its result arrives."""
 
 import fcntl
+import hashlib
 import json
 import os
 import signal
@@ -64,6 +65,31 @@ def test_bytes_are_the_same_with_and_without_in_both_directions(world: World) ->
         ("structured", '{"port": 8443}', False),
         ("noise", "odd", False),
     ]
+
+
+def test_large_messages_pass_both_ways_and_are_archived_by_their_ends(world: World) -> None:
+    text = "grüße " * 1_000_000
+    talk = lines(call(1, "echo", text=text), call(2, "echo", text="after"))
+    bare = Wire(world, SCRIPTED).end(talk)[0]
+    assert Wire(world, relay_command()).end(talk)[0] == bare
+    large, after = archived(str(world.db))
+    assert large.truncated and after.output == "after"
+    assert large.output.startswith("grüße") and large.output.endswith("grüße ")
+    assert large.output_sha256 == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_a_relay_that_is_killed_leaves_no_server_and_what_it_delivered_is_archived(
+    world: World,
+) -> None:
+    wire = Wire(world, relay_command())
+    wire.ask(call(1, "echo", text="delivered"))
+    wire.process.kill()
+    assert wire.back.read() == b""
+    told = wire.told.read()  # comes to its end once the server has: they share it
+    assert b"server: read" in told
+    assert outputs(world) == [("mcp__git__echo", "delivered", False)]
+    wire.process.wait(20)
+    wire.end()
 
 
 def test_a_result_is_archived_before_it_arrives_and_partial_lines_are_not_held_back(
