@@ -80,6 +80,8 @@ def entry_page(memory: Memory, entry: Entry, offset: int, max_tokens: int) -> st
         lines.append(
             f"file {quote(entry.path)} sha256 {entry.file_sha256 or '(not read)'}{_BY_AGENT if by_agent else ''}"
         )
+    if entry.extra:
+        lines.append(f"its event told as well {quote(entry.extra, 400)}")
     marks = [
         name
         for name, on in (

@@ -50,6 +50,7 @@ class Capture(NamedTuple):
     wrote: tuple[str, ...] = ()  # files the call wrote
     shell: str = ""  # the background shell in which a call of ours runs
     suspects: tuple[str, ...] = ()  # ids of the calls that this check did not find
+    extra: str = ""  # fields of the channel's event that nobody knows yet, as JSON
 
 
 _ROLES = {"call": "", "msg": "user", "say": "assistant", "sys": "machine"}
@@ -78,6 +79,7 @@ def append_entry(tx: Transaction, author: Author, seen: Capture) -> Stamp:
         "path": seen.path,
         "file_sha256": seen.file_sha256,
         "file_signature": seen.file_signature,
+        "extra": "" if seen.own else seen.extra,
     }
     tags: list[tuple[str, str]] = []
     if seen.path:
@@ -412,6 +414,7 @@ def _entry_from_row(row: Any, words: Mapping[str, str], tags: Tags) -> Entry:
         speaker=next((v for n, v in tags if n == "speaker"), ""),
         erased=bool(row[17]),
         suspect=bool(row[18]),
+        extra=words.get("extra", ""),
     )
 
 

@@ -97,6 +97,7 @@ class Entry(NamedTuple):
     file_signature: str
     speaker: str
     erased: bool
+    extra: str = ""  # what else its channel told, as JSON: never evidence
     suspect: bool = False  # the client's own transcript does not know the call
 
     @property

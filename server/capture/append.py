@@ -51,8 +51,10 @@ def append_call(
     key: bytes,
     outer_ref: str = "",
     seen_at: str = "",
+    extra: str = "",
 ) -> Stamp:
-    """Archive one tool call as a channel saw it. ``tree`` is the work tree, ``""`` for none."""
+    """Archive one tool call as a channel saw it. ``tree`` is the work tree, ``""`` for none; ``extra``
+    what else the channel told, as JSON."""
     output, whole_hash, truncated = call.output, "", call.truncated
     own = (
         call.own
@@ -100,6 +102,7 @@ def append_call(
         file_signature=signature,
         wrote=wrote,
         shell=call.shell if own else "",
+        extra=redact_kept(clean(extra), ARGS_CHARS_MAX, key).text,
     )
     before = tx.seq
     made = append_entry(tx, author, entry)
@@ -155,6 +158,7 @@ def append_message(
     speaker: str = "",
     tool: str = "",
     args: str = "",
+    extra: str = "",
 ) -> Stamp:
     """Archive a message: ``msg`` of the user, ``say`` of the assistant, ``sys`` of a machine."""
     said = redact_kept(clean(text), OUTPUT_CHARS_MAX, key)
@@ -171,6 +175,7 @@ def append_message(
         outer_ref=outer_ref,
         seen_at=seen_at or stamp(tx.now),
         speaker=speaker,
+        extra=redact_kept(clean(extra), ARGS_CHARS_MAX, key).text,
     )
     return append_entry(tx, author, entry)
 

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from keepthread.server.capture.append import append_call, append_message, clean_value
 from keepthread.server.capture.clients.adapter import NAMES as CLIENTS
-from keepthread.server.capture.clients.adapter import Adapter, load_adapter
+from keepthread.server.capture.clients.adapter import Adapter, load_adapter, unknown_fields
 from keepthread.server.capture.events import (
     MCP_PREFIX,
     answer_ref,
@@ -56,6 +56,7 @@ class Hook(NamedTuple):
     environ: Mapping[str, str]
     journal: Journal
     adapter: Adapter
+    extra: str = ""  # fields that the adapter does not know, as JSON
 
     def text(self, name: str) -> str:
         """Return a payload field as text; ``""`` when it is missing or no string."""
@@ -94,6 +95,7 @@ def handle(raw: bytes, environ: Mapping[str, str], path: str, client: str = "cla
     if "cursor_version" in payload:
         client = "cursor"  # it runs the hooks of Claude Code's settings as well
     adapter = load_adapter(client)
+    extra = unknown_fields(adapter, payload)
     payload = adapter.event(payload)
     event = str(payload.get("hook_event_name", ""))
     if event in adapter.ignored:
@@ -101,7 +103,7 @@ def handle(raw: bytes, environ: Mapping[str, str], path: str, client: str = "cla
     if client != "claude-code":  # run from a shell of Claude Code, it would be taken for it
         environ = {k: v for k, v in environ.items() if not k.startswith("CLAUDE")}
     journal = Journal(path, open_database(path, "trusted"), time.time)
-    hook = Hook(payload, environ, journal, adapter)
+    hook = Hook(payload, environ, journal, adapter, extra)
     if event == "SessionStart":
         return _session_start(hook)
     with journal.transaction() as tx:
@@ -179,13 +181,15 @@ def _tool_use(hook: Hook, tx: Transaction) -> None:
     if answers:
         append_message(
             tx, author._replace(origin="user"), "msg", answers, channel="user", key=key,
-            outer_ref=ref, tool=call.tool, args=call.args,
+            outer_ref=ref, tool=call.tool, args=call.args, extra=hook.extra,
         )  # fmt: skip
         return
     if ref and call.tool.startswith(MCP_PREFIX):
         if find_by_ref(tx.connection, author.workspace, "relay", ref) is not None:
             return  # the relay saw the very bytes, before the client did
-    append_call(tx, author, call, channel="hook", level=1, tree=tree, key=key, outer_ref=ref)
+    append_call(
+        tx, author, call, channel="hook", level=1, tree=tree, key=key, outer_ref=ref, extra=hook.extra
+    )
 
 
 def _prompt(hook: Hook, tx: Transaction) -> None:
@@ -197,7 +201,7 @@ def _prompt(hook: Hook, tx: Transaction) -> None:
     channel = "user" if kind == "msg" else "hook"
     append_message(
         tx, author._replace(origin=channel), kind, text, channel=channel,
-        key=hook.journal.anchor.key, outer_ref=ref,
+        key=hook.journal.anchor.key, outer_ref=ref, extra=hook.extra,
     )  # fmt: skip
 
 
@@ -235,6 +239,7 @@ def _stop(hook: Hook, tx: Transaction) -> None:
     append_message(
         tx, author, "say", said, channel="hook", key=hook.journal.anchor.key,
         outer_ref=answer_ref(hook.session, author.agent, hook.text("prompt_id"), said),
+        extra=hook.extra,
     )  # fmt: skip
 
 
@@ -263,6 +268,7 @@ def _post_compact(hook: Hook, tx: Transaction) -> None:
         key=hook.journal.anchor.key,
         tool="compaction summary",
         outer_ref=ref.hexdigest()[:32],
+        extra=hook.extra,
     )
     if tx.seq == before:
         return

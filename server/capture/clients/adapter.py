@@ -1,7 +1,7 @@
 """What tells one client's hooks from another's: names of events and fields, and how to inject text.
 
-An adapter says a client's event in Claude Code's words, which the hook handles. Fields it does
-not know stay; an event it does not know goes through under its own name and is kept raw.
+An adapter says a client's event in Claude Code's words, which the hook handles. An event it does
+not know goes through under its own name and is kept raw; so are fields that it does not know.
 """
 
 import hashlib
@@ -16,11 +16,20 @@ Payload = Mapping[str, Any]
 NAMES = ("claude-code", "codex", "gemini", "cursor")
 
 
+_COMMON_FIELDS = frozenset(
+    "hook_event_name session_id transcript_path cwd permission_mode model source reason trigger prompt "
+    "tool_name tool_input tool_response tool_use_id agent_id agent_type stop_hook_active "
+    "last_assistant_message".split()
+)
+
+
 class Adapter(NamedTuple):
-    """One client. ``ignored`` events tell nothing that is kept."""
+    """One client. ``ignored`` events tell nothing that is kept; ``fields`` are known, beside
+    those that most clients have."""
 
     client: str
     ignored: frozenset[str]
+    fields: frozenset[str]
     event: Callable[[Payload], Payload]
     call: Callable[[Payload], Call]
     injected: Callable[[str], str]
@@ -37,6 +46,13 @@ def load_adapter(name: str) -> Adapter:
     else:
         from keepthread.server.capture.clients.claude_code import ADAPTER as adapter  # noqa: PLC0415
     return adapter
+
+
+def unknown_fields(adapter: Adapter, payload: Payload) -> str:
+    """Return the fields that this version does not know, as JSON; ``""`` for none."""
+    known = _COMMON_FIELDS | adapter.fields
+    unknown = {name: value for name, value in payload.items() if name not in known}
+    return json.dumps(unknown, ensure_ascii=False) if unknown else ""
 
 
 def made_ref(*parts: Any) -> str:

@@ -92,6 +92,7 @@ def _injected(text: str) -> str:
 ADAPTER = Adapter(
     client="codex",
     ignored=frozenset(("PreToolUse", "PermissionRequest", "SubagentStart", "Interrupt")),
+    fields=frozenset(("turn_id",)),
     event=_event,
     call=_call,
     injected=_injected,

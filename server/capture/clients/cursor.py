@@ -120,6 +120,13 @@ ADAPTER = Adapter(
         "PreToolUse preToolUse beforeShellExecution afterShellExecution beforeMCPExecution "
         "beforeReadFile workspaceOpen afterAgentThought beforeTabFileRead afterTabFileEdit subagentStart stop".split()
     ),
+    fields=frozenset(
+        "conversation_id generation_id model_id model_params cursor_version "
+        "workspace_roots user_email attachments command output duration sandbox edits "
+        "file_path result_json tool_output error_message failure_type is_interrupt text "
+        "status loop_count duration_ms final_status is_background_agent mcp_server_name "
+        "mcp_server_url url server".split()
+    ),
     event=_event,
     call=_call,
     injected=lambda text: json.dumps({"additional_context": text}, ensure_ascii=False),

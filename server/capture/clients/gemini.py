@@ -100,6 +100,10 @@ ADAPTER = Adapter(
     ignored=frozenset(
         ("BeforeTool", "BeforeModel", "AfterModel", "BeforeToolSelection", "Notification")
     ),
+    fields=frozenset(
+        "timestamp mcp_context original_request_name prompt_response llm_request "
+        "llm_response".split()
+    ),
     event=_event,
     call=_call,
     injected=_injected,

@@ -20,7 +20,7 @@ from keepthread.server.clients.descriptions import CLIENTS
 from keepthread.stores.database import open_database
 from keepthread.stores.query import fetch_all
 from keepthread.stores.windows import windows
-from tests.server.capture.hooks import FIXTURES, archived
+from tests.server.capture.hooks import FIRST_RUN, FIXTURES, archived
 
 DEV = Path(__file__).parents[3] / ".dev"
 GOLDEN = {
@@ -75,6 +75,32 @@ def test_each_event_becomes_the_entry_it_must(
                 **entry._asdict(), "kind": entry.id.partition("-")[0], "wrote": wrote(db, entry.seq)
             }  # fmt: skip
             assert {name: said[name] for name in wanted} == wanted
+
+
+@pytest.mark.parametrize("client", [*GOLDEN, "claude-code"])
+def test_fields_that_nobody_knows_yet_are_kept_raw_and_change_nothing(
+    client: str, db: str, source: Path
+) -> None:
+    events = (
+        [
+            r["payload"]
+            for r in map(json.loads, (FIXTURES / FIRST_RUN).read_text("utf-8").splitlines())
+        ]
+        if client == "claude-code"
+        else [payload for payload, _ in golden(client, source)]
+    )
+    new = {"new_field": {"depth": [1, "zwei"]}, "key": "AKIA2E7A8F3B2P4C9Q86"}
+    other = str(Path(db).with_name("other.db"))
+    for payload in events:
+        injected = send(client, {**payload, **new}, db)
+        assert bool(injected) == bool(send(client, payload, other))
+    plain, told = archived(other), archived(db)
+    assert [e.extra for e in plain] == [""] * len(plain)
+    assert [(e.id, e.tool, e.own) for e in told] == [(e.id, e.tool, e.own) for e in plain]
+    for entry in told:
+        if entry.role != "machine" and not entry.own:
+            assert json.loads(entry.extra)["new_field"] == new["new_field"]
+            assert "AKIA2E7A8F3B2P4C9Q86" not in entry.extra
 
 
 @pytest.mark.parametrize("client", GOLDEN)
