@@ -304,6 +304,16 @@ def hooked_calls(connection: apsw.Connection, window: int, limit: int) -> list[E
     return _entries_from_rows(connection, rows)
 
 
+def newest_hooked(connection: apsw.Connection) -> dict[str, str]:
+    """Return for each client when the newest event of its hooks came in, in any workspace."""
+    rows = fetch_all(
+        connection,
+        "SELECT w.client, max(j.at) FROM entry e JOIN journal j USING(seq) JOIN window w ON w.seq = j.window "
+        "WHERE j.origin = 'hook' OR e.channel = 'hook' GROUP BY w.client",
+    )
+    return {str(client): str(at) for client, at in rows}
+
+
 def last_writer(connection: apsw.Connection, workspace: int, path: str, before: int) -> int | None:
     """Return the entry by which the agent last wrote ``path`` before ``before``; None if never."""
     row = fetch_one(

@@ -21,7 +21,7 @@ from keepthread.server.clients.machine import find_launch, has_plugin, is_there,
 from keepthread.server.context.tokens import TokenCounter
 from keepthread.server.places import Place, find_place
 from keepthread.server.settings import Settings, read_settings
-from keepthread.stores.archive import newest_capture
+from keepthread.stores.archive import newest_capture, newest_hooked
 from keepthread.stores.clock import seconds
 from keepthread.stores.database import SQLITE_FLOOR, open_database
 from keepthread.stores.embeddings import EmbeddingUnavailable, load_embedder
@@ -30,6 +30,9 @@ from keepthread.stores.workspaces import find_workspace
 
 _HOOK_SECONDS_MAX = 1.0
 _RECENT_SECONDS = 86_400
+_OTHER_DATABASE = (
+    "restore a backup of it, or move it away and begin anew; it is never repaired here"
+)
 
 State = Literal["ok", "note", "FAIL"]
 
@@ -97,10 +100,18 @@ def _parts(setup: Setup) -> Iterator[Finding]:
         took = time.perf_counter() - began
         yield Finding("ok", "model", f"{model.model_id}, loaded and used in {took:.1f} s")
     except EmbeddingUnavailable as error:
-        wanted = setup.settings.embedder == "none"
-        yield Finding("note" if wanted else "FAIL", "model", f"{error} Search is by words only.")
+        found = f"{error} Search is by words only."
+        if setup.settings.embedder == "none":
+            fix = "unset KEEPTHREAD_EMBEDDER (or embedder in keepthread.toml) to search by meaning"
+            yield Finding("note", "model", found, fix)
+        else:
+            yield Finding(
+                "FAIL", "model", found, "set KEEPTHREAD_EMBEDDER, or reinstall keepthread"
+            )
     except Exception as error:  # noqa: BLE001
-        yield Finding("FAIL", "model", str(error), "set KEEPTHREAD_EMBEDDER, or reinstall")
+        yield Finding(
+            "FAIL", "model", str(error), "set KEEPTHREAD_EMBEDDER, or reinstall keepthread"
+        )
     try:
         counted = TokenCounter(setup.settings.token_safety).count("count these words")
         yield Finding("ok", "tokenizer", f"o200k_base, 3 words are {counted} tokens")
@@ -128,10 +139,10 @@ def _database(setup: Setup) -> Iterator[Finding]:
         fault = reader.execute("PRAGMA quick_check(1)").fetchone()
         reader.close()
     except (StoreError, apsw.Error) as error:
-        yield Finding("FAIL", "database", str(error))
+        yield Finding("FAIL", "database", str(error), _OTHER_DATABASE)
         return
     if fault and fault[0] != "ok":
-        yield Finding("FAIL", "database", f"{path}: {fault[0]}", "restore a backup of it")
+        yield Finding("FAIL", "database", f"{path}: {fault[0]}", _OTHER_DATABASE)
         return
     yield Finding("ok", "database", f"{path}, {os.path.getsize(path):,} bytes, sound")
     if os.name == "posix":
@@ -231,17 +242,40 @@ def _clients(setup: Setup) -> Iterator[Finding]:
     there = [client for client in CLIENTS if is_there(client, given, setup.environ)]
     if not there:
         yield Finding("note", "clients", "found none", "keepthread init --client NAME")
+    captured = _captured(setup.settings.db)
     for client in there:
+        last = captured.get(client.name, "")
         if has_plugin(client, given):
-            yield Finding("ok", client.title, "by its plugin")
+            yield _hooked(client, "its plugin", last)
             continue
         try:
-            yield _connection(client, connected(client, given))
+            yield _connection(client, connected(client, given), last)
         except (ValueError, OSError) as error:
             yield Finding("FAIL", client.title, str(error), "mend its configuration file")
 
 
-def _connection(client: Description, found: Connection) -> Finding:
+def _captured(path: str) -> Mapping[str, str]:
+    """Return when each client's hooks last told of anything; nothing of a database that cannot be read."""
+    if not os.path.exists(path):
+        return {}
+    try:
+        reader = open_database(path, "reader")
+    except (StoreError, apsw.Error):
+        return {}  # said above
+    try:
+        return newest_hooked(reader)
+    finally:
+        reader.close()
+
+
+def _hooked(client: Description, how: str, last: str) -> Finding:
+    """A client's hooks are there; whether they fire, only what came in can tell."""
+    if last:
+        return Finding("ok", client.title, f"{how}; its hooks fire, last at {last}")
+    return Finding("note", client.title, f"{how}; its hooks never fired yet", client.check)
+
+
+def _connection(client: Description, found: Connection, last: str) -> Finding:
     how = f"keepthread init --client {client.name}"
     if found.server is None and not found.hooks:
         return Finding("note", client.title, "not connected", how)
@@ -254,7 +288,7 @@ def _connection(client: Description, found: Connection) -> Finding:
         count = f"{found.hooks} of {len(client.hooks.events)} hooks"
         return Finding("FAIL", client.title, f"has {count}", how)
     if client.hooks:
-        return Finding("ok", client.title, "server and hooks")
+        return _hooked(client, "server and hooks", last)
     if found.bare:
         servers = f"no capture of its own, and {', '.join(found.bare)} not behind the relay"
         return Finding("note", client.title, f"server; {servers}", f"{how} --wrap")

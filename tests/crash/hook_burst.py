@@ -14,9 +14,10 @@ ROOT = Path(__file__).parents[2]
 
 
 class Hooked(NamedTuple):
-    """One hook call: how long it took, and all that it said (nothing, when all is well)."""
+    """One hook call: how long it took, its own part of that, and what it said (nothing, when all is well)."""
 
     seconds: float
+    cpu_seconds: float
     said: str
 
 
@@ -48,10 +49,18 @@ def event(number: int, tree: Path) -> bytes:
 
 def _post(payload: bytes, environ: Mapping[str, str]) -> Hooked:
     began = time.perf_counter()
-    ran = subprocess.run(
-        [sys.executable, "-m", "keepthread.server", "hook", "claude-code"],
-        input=payload, env=environ, capture_output=True, check=False,
+    process = subprocess.Popen(
+        [sys.executable, "-m", "keepthread.server", "hook", "claude-code"], env=environ,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
+    assert process.stdin and process.stdout
+    with process.stdin, process.stdout:
+        process.stdin.write(payload)
+        process.stdin.close()
+        said = process.stdout.read().decode("utf-8", "replace")
+    _, status, used = os.wait4(process.pid, 0)
     took = time.perf_counter() - began
-    said = (ran.stdout + ran.stderr).decode("utf-8", "replace")
-    return Hooked(took, said if ran.returncode == 0 else f"status {ran.returncode}: {said}")
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        said = f"status {process.returncode}: {said}"
+    return Hooked(took, used.ru_utime + used.ru_stime, said)

@@ -22,13 +22,17 @@ def _archived(db: Path) -> set[str]:
 
 
 def _distribution(calls: list[Hooked]) -> str:
-    taken = sorted(call.seconds * 1_000 for call in calls)
-    at = {
-        f"p{p:g}": taken[min(len(taken) - 1, int(p / 100 * len(taken)))] for p in (50, 95, 99, 99.9)
-    }
-    told = ", ".join(f"{name} {ms:.0f} ms" for name, ms in at.items())
     load = " ".join(f"{load:.1f}" for load in os.getloadavg())
-    return f"{len(calls)} hook calls, {AT_A_TIME} at a time: {told}, longest {taken[-1]:.0f} ms (load {load})"
+    lines = [f"{len(calls)} hook calls, {AT_A_TIME} at a time, load {load}"]
+    for name, seconds in (
+        ("wall", sorted(call.seconds for call in calls)),
+        ("CPU", sorted(call.cpu_seconds for call in calls)),
+    ):
+        at = [
+            f"p{p:g} {seconds[int(p / 100 * len(seconds))] * 1_000:.0f}" for p in (50, 95, 99, 99.9)
+        ]
+        lines.append(f"{name}, ms: {', '.join(at)}, longest {seconds[-1] * 1_000:.0f}")
+    return "\n".join(lines)
 
 
 def _burst(folder: Path, count: int) -> list[Hooked]:

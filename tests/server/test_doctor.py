@@ -57,7 +57,56 @@ def test_a_client_with_the_plugin_needs_nothing_more(
     assert main(["init", "--client", "claude-code"], world.environ) == 0
     assert "nothing to do" in capsys.readouterr().out
     assert not (world.folder / ".claude.json").exists()
-    assert diagnose(world, capsys)[1]["Claude Code"]["state"] == "ok"
+    world.environ["CLAUDE_CODE_SESSION_ID"] = ""
+    found = diagnose(world, capsys)[1]["Claude Code"]
+    assert found["found"] == "its plugin; its hooks never fired yet"
+    world.bash("ls", "ci.yml")
+    assert diagnose(world, capsys)[1]["Claude Code"]["found"].startswith(
+        "its plugin; its hooks fire"
+    )
+
+
+def test_hooks_that_are_there_and_never_fired_are_told_from_those_that_do(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for client in ("claude-code", "codex"):
+        assert main(["init", "--client", client], world.environ) == 0
+    (world.folder / ".codex").mkdir(exist_ok=True)
+    world.bash("ls", "ci.yml")
+    status, found = diagnose(world, capsys)
+    assert status == 0
+    assert found["Claude Code"]["state"] == "ok" and "last at" in found["Claude Code"]["found"]
+    assert found["Codex"]["state"] == "note" and "/hooks" in found["Codex"]["fix"]
+
+
+def test_servers_without_the_relay_are_named_where_nothing_else_captures(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = world.folder / "config/Claude"
+    folder.mkdir(parents=True)
+    servers = {"mcpServers": {"git": {"command": "uvx"}, "time": {"command": "uvx"}}}
+    (folder / "claude_desktop_config.json").write_text(json.dumps(servers), encoding="utf-8")
+    assert main(["init"], world.environ) == 0
+    found = diagnose(world, capsys)[1]["Claude Desktop"]
+    assert "git, time not behind the relay" in found["found"]
+    assert found["fix"] == "keepthread init --client claude-desktop --wrap"
+    assert main(["init", "--wrap"], world.environ) == 0
+    found = diagnose(world, capsys)[1]["Claude Desktop"]
+    assert found["found"].endswith("relayed: git, time") and found["state"] == "ok"
+
+
+def test_whatever_does_not_work_has_a_fix_in_one_line(
+    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (world.folder / ".cursor").mkdir()
+    (world.folder / ".cursor/mcp.json").write_text("{", encoding="utf-8")
+    (world.folder / ".gemini").mkdir()
+    world.db.write_bytes(b"no database" * 999)
+    world.environ["KEEPTHREAD_EMBEDDER"] = "no-such-model"
+    status, found = diagnose(world, capsys)
+    wrong = {name: f for name, f in found.items() if f["state"] != "ok"}
+    assert status == 1 and {"database", "Cursor", "Gemini CLI", "model"} <= set(wrong)
+    assert all(f["fix"] and "\n" not in f["fix"] for f in wrong.values())
 
 
 def test_rights_damage_and_a_client_that_starts_what_is_gone_are_failures(
