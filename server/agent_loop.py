@@ -7,7 +7,7 @@ it tells what really happened, and the model reaches the memory through the tool
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -137,10 +137,11 @@ def open_loop(folder: str = ".", environ: Mapping[str, str] = os.environ) -> Ite
     memory.embedder.start()
     worker.start()
     try:
-        with (
-            start_blocking_portal() as portal,
-            portal.wrap_async_context_manager(Client(build_server(memory))) as client,
-        ):
+        with start_blocking_portal() as portal, ExitStack() as stack:
+            connection = portal.wrap_async_context_manager(Client(build_server(memory)))
+            client = connection.__enter__()
+            # The loop's own exception must not come out wrapped in the client's task group.
+            stack.callback(connection.__exit__, None, None, None)
             yield AgentLoop(memory, portal, client)
     finally:
         worker.stop()

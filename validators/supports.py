@@ -10,7 +10,7 @@ SUPPORTS_MAX = 20
 
 
 def resolve_inference(write: Write, view: View) -> Refusal | Write | None:
-    """Refuse an inference whose supports are missing or go round; fill in ``supports``, ``confidence``, ``level``."""
+    """``unsupported_inference``, and what ``resolve_supports`` refuses and fills in."""
     given = [s.strip() for s in (*write.supports_given, *write.source.split(",")) if s.strip()]
     if not given:
         return Refusal(
@@ -22,7 +22,10 @@ def resolve_inference(write: Write, view: View) -> Refusal | Write | None:
 
 
 def resolve_supports(write: Write, view: View) -> Refusal | Write | None:
-    """``unknown_support``: every support is a current fact or an entry of this workspace."""
+    """``unknown_support``: every support is a current fact or an entry of this workspace.
+
+    Fills in ``supports``, ``confidence``, ``level``.
+    """
     if len(write.supports_given) > SUPPORTS_MAX:
         return Refusal("too_long", f"more than {SUPPORTS_MAX} supports.", "Name the decisive ones.")
     seqs: list[int] = []

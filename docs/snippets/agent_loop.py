@@ -12,7 +12,7 @@ SHELL = {"name": "shell", "description": "Run a shell command.", "input_schema":
 
 
 def shell(command: str) -> str:
-    return subprocess.run(command, shell=True, check=True, stdout=-1, stderr=-2, text=True).stdout
+    return subprocess.check_output(command, shell=True, text=True, stderr=subprocess.STDOUT)
 
 
 def main(prompt: str) -> str:

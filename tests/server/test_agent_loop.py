@@ -98,6 +98,16 @@ def test_the_users_words_in_a_loop_back_an_instruction_and_a_call_is_stored_once
         assert '"Keep commits small."' in loop.window().partition("== PLAN")[0]
 
 
+def test_what_the_loop_raises_comes_out_as_it_is_and_the_window_ends(
+    environ: dict[str, str],
+) -> None:
+    with pytest.raises(ZeroDivisionError), open_loop() as loop:
+        loop.append_prompt("Keep commits small.")
+        raise ZeroDivisionError
+    (window,) = windows(open_database(environ["KEEPTHREAD_DB"], "reader"), 1)
+    assert window.closed == "ended"
+
+
 def test_the_page_says_what_the_code_does(
     environ: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -109,4 +119,6 @@ def test_the_page_says_what_the_code_does(
         for name in re.findall(
             r"`(\w+)(?:\([^`]*\))?`", page.partition("| member |")[2].partition("\n\n")[0]
         ):
-            assert name in ("open_loop", "get_context", "ref") or hasattr(loop, name), name
+            assert name in ("open_loop", "get_context", "ref", "tool_result") or hasattr(
+                loop, name
+            ), name
