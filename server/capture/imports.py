@@ -24,7 +24,7 @@ from keepthread.stores.journal import Journal, Transaction
 from keepthread.stores.records import Author, Stamp
 from keepthread.stores.workspaces import ensure_workspace
 
-BATCH = 500
+BATCH = 100
 FAULTS_MAX = 1_000
 """So many bad lines are named; a file with more is of another kind."""
 
