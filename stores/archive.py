@@ -168,14 +168,15 @@ def recent(
     window: int | None = None,
     task: int | None = None,
     before: int | None = None,
+    channels: str = "<> ''",
     words: Sequence[str] = (),
 ) -> list[Entry]:
     """Return the newest entries first, own calls left out.
 
-    ``where`` is one of the named conditions in RECENT; the rest narrow it. With ``words`` (args,
-    output, path) only those are read and the others left empty: outputs may be long.
+    ``where`` is one of the named conditions in RECENT, ``channels`` one on the channel; the rest narrow it.
+    With ``words`` (args, output, path) only those are read and the others left empty: outputs may be long.
     """
-    sql = _COLUMNS + f"WHERE e.workspace = ? AND e.own = 0 AND {RECENT[where]}"
+    sql = _COLUMNS + f"WHERE e.workspace = ? AND e.own = 0 AND {RECENT[where]} AND e.channel {channels}"
     values: list[int] = [workspace]
     for column, value in (("j.window", window), ("j.task", task)):
         if value is not None:
@@ -186,6 +187,28 @@ def recent(
         values.append(before)
     rows = fetch_all(connection, sql + f" ORDER BY e.seq DESC LIMIT {limit:d}", values)
     return _entries_from_rows(connection, rows, words)
+
+
+def recent_work(
+    connection: apsw.Connection,
+    workspace: int,
+    *,
+    where: str,
+    limit: int,
+    words: Sequence[str] = (),
+) -> list[Entry]:
+    """Return the newest of what was captured, then, where that is less than ``limit``, of what was imported.
+
+    A past session that is imported during the work happened before it. The rest as in ``recent``.
+    """
+    found: list[Entry] = []
+    for channels in ("<> 'import'", "= 'import'"):
+        left = limit - len(found)
+        if left:
+            found += recent(
+                connection, workspace, where=where, limit=left, channels=channels, words=words
+            )
+    return found
 
 
 _WORK = "(e.channel <> 'check' OR e.tool = 'capture_file')"
@@ -354,11 +377,12 @@ def show_agents_files(
 def files_written(
     connection: apsw.Connection, workspace: int, *, since: int = 0, limit: int = 50
 ) -> list[tuple[str, int]]:
-    """Return (path, newest entry that wrote it) after entry ``since``, newest first."""
+    """Return (path, newest entry that wrote it) after entry ``since``, newest first, imports last."""
     rows = fetch_all(
         connection,
         "SELECT t.value, max(e.seq) m FROM tag t JOIN entry e USING(seq) WHERE t.name = 'wrote' "
-        "AND e.workspace = ? AND e.seq > ? AND e.is_error = 0 GROUP BY t.value ORDER BY m DESC LIMIT ?",
+        "AND e.workspace = ? AND e.seq > ? AND e.is_error = 0 GROUP BY t.value "
+        "ORDER BY min(e.channel = 'import'), m DESC LIMIT ?",
         (workspace, since, limit),
     )
     return [(str(path), seq) for path, seq in rows]

@@ -4,7 +4,7 @@ from keepthread.server.context.moment import Moment
 from keepthread.server.context.packing import Item
 from keepthread.server.handoff.note import handoff_items
 from keepthread.server.handoff.steps import step_line
-from keepthread.stores.archive import OLDER_CALLS_MAX, older_calls, recent
+from keepthread.stores.archive import OLDER_CALLS_MAX, older_calls, recent_work
 from keepthread.stores.records import Entry
 
 STEPS_SHOWN = 8
@@ -14,7 +14,7 @@ _TOOLS_SHOWN = 8
 def tail_items(moment: Moment) -> list[Item]:
     """Return the lines, oldest first; the newest are packed first."""
     steps = list(
-        reversed(recent(moment.connection, moment.workspace, where="call", limit=STEPS_SHOWN))
+        reversed(recent_work(moment.connection, moment.workspace, where="call", limit=STEPS_SHOWN))
     )
     items = [i._replace(priority=-200 + n) for n, i in enumerate(handoff_items(moment))]
     items.extend(last_request(moment, priority=-100))
@@ -31,7 +31,7 @@ def tail_items(moment: Moment) -> list[Item]:
 
 def last_request(moment: Moment, *, priority: int) -> list[Item]:
     """Return the user's last message as one line; [] before there is any."""
-    asked = recent(moment.connection, moment.workspace, where="user", limit=1)
+    asked = recent_work(moment.connection, moment.workspace, where="user", limit=1)
     return [Item("last request:\n" + step_line(e), e.seq, priority=priority) for e in asked]
 
 

@@ -13,7 +13,7 @@ from keepthread.server.context.frame import quote
 from keepthread.server.context.moment import Moment
 from keepthread.server.context.packing import Item
 from keepthread.server.handoff.steps import call_text, command_of, shortened
-from keepthread.stores.archive import entries, files_written, recent
+from keepthread.stores.archive import entries, files_written, recent, recent_work
 from keepthread.stores.parts import ids_of
 from keepthread.stores.records import Entry, Window
 from keepthread.stores.windows import count_records, joined_task, window_words, windows
@@ -124,7 +124,7 @@ def find_work(moment: Moment) -> Found:
     """Return what the archive knows since the task began; without a task, the newest of it."""
     since = moment.author.task or 0
     most = FILES_SHOWN if since else FILES_SHOWN_WITHOUT_TASK
-    calls = recent(
+    calls = recent_work(
         moment.connection, moment.workspace, where="call", limit=_LOOK_BACK, words=("args", "path")
     )
     commands = [(e, command_of(e)) for e in calls]

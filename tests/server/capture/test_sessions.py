@@ -320,3 +320,21 @@ def test_an_entity_or_relation_without_its_parts_is_named(journal: Journal, tmp_
     file.write_text("\n".join(lines), encoding="utf-8")
     done = import_file(journal, "/w", str(file))
     assert done.entries == 1 and [line for line, _ in done.faults] == [2, 3, 4]
+
+
+def test_a_session_imported_during_the_work_happened_before_it(
+    home: Home, memory: Memory, db: str
+) -> None:
+    client = Client(db, home.work)
+    client.prompt("Move the port to 9090")
+    client.shell("make check", "all good", "t1")
+    client.tool(
+        "Write", {"filePath": "x"}, "t2", file_path=str(home.work / "app.ini"), content="port"
+    )
+    home.bring(memory.capture)
+    tail = memory.context().text.partition("== TAIL")[2]
+    last = [line.split()[1] for line in tail.splitlines() if line.startswith("- call-")]
+    assert last[-2:] == ["call-1", "call-2"] and len(last) == 8
+    assert "last command, call-1 ran" in tail
+    assert "last request:\n- msg-1 [user" in tail and "Move the port" in tail
+    assert 'newest first: "app.ini" (call-2), "notes.md"' in tail
