@@ -18,7 +18,7 @@ from keepthread.server.capture.imports import (
     is_known,
     read_items,
 )
-from keepthread.server.clients.connect import roots
+from keepthread.server.clients.machine import roots
 from keepthread.server.places import find_place
 from keepthread.stores.journal import Journal
 from keepthread.stores.workspaces import find_workspace

@@ -14,7 +14,7 @@ from keepthread.server.cli.connecting import (
     plan_client,
     tell,
 )
-from keepthread.server.cli.offers import offer_lines, offer_relays
+from keepthread.server.cli.offers import offer_lines, offer_relays, offer_sessions
 from keepthread.server.clients.agent_lines import plan_lines
 from keepthread.server.clients.descriptions import BY_NAME, CLIENTS
 from keepthread.server.clients.machine import find_launch, is_there, roots
@@ -57,6 +57,7 @@ def _connect(run: Run, connecting: Sequence[Connecting]) -> int:
     for one in connecting:
         failed += bool(one.fault) or not (dry or make_changes(one.client.title, one.changes))
     offer_relays(run, connecting)
+    offer_sessions(run)
     offer_lines(run, connecting)
     if not dry:
         _closing(run, connecting)

@@ -108,6 +108,9 @@ def _add_clients(add: Callable[[str, Command, str], argparse.ArgumentParser]) ->
     connect.add_argument(
         "--lines", action=argparse.BooleanOptionalAction, help="three lines for the project's rules"
     )
+    connect.add_argument(
+        "--sessions", action=argparse.BooleanOptionalAction, help="import past sessions of this project"
+    )
     connect.add_argument("--dry-run", action="store_true", help="only say what would change")
     connect.add_argument("--remove", action="store_true", help="undo it")
     check = add("doctor", doctor.doctor, "check everything that capture and serving need")

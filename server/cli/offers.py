@@ -10,8 +10,11 @@ from keepthread.server.cli.connecting import (
     make_changes,
     plan_client,
 )
+from keepthread.server.cli.transfer import import_past, unknown_sessions
 from keepthread.server.clients.agent_lines import LINES, plan_lines
 from keepthread.server.clients.connect import connected
+from keepthread.server.settings import read_settings
+from keepthread.stores.errors import StoreError
 
 
 def offer_relays(run: Run, connecting: Sequence[Connecting]) -> None:
@@ -31,6 +34,29 @@ def offer_relays(run: Run, connecting: Sequence[Connecting]) -> None:
             list_changes(wrapped.changes, would=run.options.dry_run)
             if not run.options.dry_run:
                 make_changes(title, wrapped.changes)
+
+
+def offer_sessions(run: Run) -> None:
+    """Offer the past sessions of this repository that clients kept."""
+    if run.options.sessions is False:
+        return
+    settings = read_settings(run.environ)
+    try:
+        sessions = unknown_sessions(run.environ, settings, run.place)
+        if not sessions:
+            return
+        count = f"{len(sessions)} past session{'s' if len(sessions) > 1 else ''}"
+        print(f"\nFound {count} of this repository, since {sessions[0].begun[:10]}. Imported, what")
+        print("happened there can be searched and cited at once; it backs no instruction.")
+        hint = f"To have that: {run.command('import', '--sessions')}"
+        question = f"Import {'them' if len(sessions) > 1 else 'it'}?"
+        agreed = run.asker.agree(question, given=run.options.sessions, hint=hint)
+        if agreed and not run.options.dry_run:
+            done = import_past(settings, run.place, sessions)
+            faults = f", {len(done.faults)} lines could not be read" if done.faults else ""
+            print(f"  {done.entries} entries imported into {run.place.workspace}{faults}")
+    except (StoreError, OSError) as error:
+        print(f"Past sessions were not looked at: {error}")
 
 
 def offer_lines(run: Run, connecting: Sequence[Connecting]) -> None:

@@ -5,7 +5,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from keepthread.server.capture.imports import Imported, import_file, import_lines
@@ -15,6 +15,7 @@ from keepthread.server.capture.sessions import (
     count_session,
     find_sessions,
     import_sessions,
+    new_sessions,
 )
 from keepthread.server.cli.common import open_memory
 from keepthread.server.places import Place, find_place
@@ -51,6 +52,24 @@ def bring(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     return _tell(done, place, options)
 
 
+def import_past(settings: Settings, place: Place, sessions: Sequence[Session]) -> Imported:
+    """Import past sessions of this repository, with the count of entries at a terminal."""
+    with _journal(settings) as journal:
+        return import_sessions(journal, place.workspace, sessions, _progress())
+
+
+def unknown_sessions(environ: Mapping[str, str], settings: Settings, place: Place) -> list[Session]:
+    """Return the past sessions of this repository of which nothing is archived yet."""
+    found = find_sessions(place.tree, environ)
+    if not found or not os.path.exists(settings.db):
+        return found
+    reader = open_database(settings.db, "reader")
+    try:
+        return new_sessions(reader, place.workspace, found)
+    finally:
+        reader.close()
+
+
 def export(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """``keepthread export``"""
     with open_memory(environ, create=False) as memory:
@@ -68,9 +87,7 @@ def _bring_sessions(
     if not sessions:
         print(f"no past session of {place.workspace} on this machine")
         return 0
-    with _journal(settings) as journal:
-        done = import_sessions(journal, place.workspace, sessions, _progress())
-    return _tell(done, place, options)
+    return _tell(import_past(settings, place, sessions), place, options)
 
 
 def _count(

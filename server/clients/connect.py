@@ -7,7 +7,6 @@ from keepthread.server.clients.changes import Change, Step, plan_change, read
 from keepthread.server.clients.descriptions import Description, Where
 from keepthread.server.clients.hook_entries import add_hooks, count_hooks, strip_hooks
 from keepthread.server.clients.machine import SERVER, Launch
-from keepthread.server.clients.machine import roots as roots  # also asked for here
 from keepthread.server.clients.server_entries import (
     Table,
     free_servers,

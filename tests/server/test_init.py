@@ -11,6 +11,7 @@ import pytest
 
 from keepthread.server.cli.main import main
 from keepthread.server.clients.machine import find_launch
+from tests.server.capture.hooks import FIXTURES, archived
 from tests.server.terminal import at_terminal, environment
 
 RULES = {"CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursor/rules/keepthread.mdc"}
@@ -176,6 +177,41 @@ def test_a_client_without_capture_is_told_so_honestly(
     said = capsys.readouterr().out
     assert said.count("this client has no capture") == 2
     assert "keepthread init --client vscode --wrap" in said
+
+
+def past_session(machine: Machine) -> None:
+    """Give Claude Code a session of this repository, as it kept it."""
+    kept = FIXTURES.parent / "sessions/claude-code-2.1.332.jsonl"
+    folder = machine.home / ".claude/projects/-any"
+    folder.mkdir(parents=True)
+    text = kept.read_text("utf-8").replace("/w/app", str(machine.project))
+    (folder / "5e0b1c1e.jsonl").write_text(text, encoding="utf-8")
+
+
+def test_past_sessions_are_counted_offered_imported_once_and_searched_at_once(
+    machine: Machine,
+) -> None:
+    past_session(machine)
+    shown = machine.typed("\ny\nn\n", "init")
+    assert "Found 1 past session of this repository" in shown and "Import it? [Y/n]" in shown
+    db = machine.home / ".local/share/keepthread/memory.db"
+    found = archived(str(db))
+    assert found and {entry.channel for entry in found} == {"import"}
+    command = json.loads(next(e.args for e in found if e.tool == "Bash"))["command"]
+    assert "call-" in machine.typed("", "search", command)
+    assert "past session" not in machine.typed("n\n", "init")
+    assert len(archived(str(db))) == len(found)
+
+
+def test_past_sessions_are_not_imported_unasked(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    past_session(machine)
+    assert machine.run("init") == 0
+    assert find_launch({}).line("import", "--sessions") in capsys.readouterr().out
+    assert machine.run("init", "--yes", "--no-sessions") == 0
+    assert machine.run("init", "--dry-run", "--sessions") == 0
+    assert not list(machine.home.rglob("memory.db"))
 
 
 def test_no_rules_are_offered_outside_a_repository(
