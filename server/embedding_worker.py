@@ -7,16 +7,19 @@ twice. Embedding happens outside any transaction; the write takes milliseconds.
 import os
 import threading
 import time
+from typing import NamedTuple
 
 import apsw
 
 from keepthread.stores.database import open_database
 from keepthread.stores.embeddings import BackgroundEmbedder, Embedder, EmbeddingError
 from keepthread.stores.errors import StoreError
-from keepthread.stores.journal import Journal
+from keepthread.stores.journal import Journal, head
 from keepthread.stores.vector_index import VectorIndex
 from keepthread.stores.vectors import (
+    drop_lease,
     ensure_model,
+    newest_vector,
     passages_to_embed,
     put_passage_vectors,
     put_record_vector,
@@ -25,7 +28,7 @@ from keepthread.stores.vectors import (
 )
 
 BATCH = 16
-LEASE_SECONDS = 30.0
+LEASE, LEASE_SECONDS = "embedding", 30.0
 IDLE_SECONDS = 2.0
 
 
@@ -70,44 +73,51 @@ class EmbeddingWorker:
         journal = Journal(self._path, connection, time.time)
         holder = f"{os.getpid()}-{time.time_ns()}"
         try:
-            while not self._stop.is_set():
-                self._catch_up(connection)
-                if not self._embed(journal, model, holder):
-                    self._stop.wait(IDLE_SECONDS)
+            self._serve(journal, model, holder)
+            drop_lease(connection, LEASE, holder)
         except (StoreError, EmbeddingError) as error:
             self.fault = str(error)  # windows and searches say so; full text goes on serving
         finally:
-            journal.connection.close()
+            connection.close()
+
+    def _serve(self, journal: Journal, model: Embedder, holder: str) -> None:
+        """Embed what is new and let the index take it in, until told to stop."""
+        done = None  # how far the database was when every text had its vector
+        while not self._stop.is_set():
+            while self._index.refresh(journal.connection) and not self._stop.is_set():
+                pass
+            now = (head(journal.connection), newest_vector(journal.connection))
+            texts = texts_to_embed(journal.connection) if now != done else None
+            if texts is None:
+                done = now
+            if texts is None or not embed_texts(journal, model, holder, texts):
+                self._stop.wait(IDLE_SECONDS)
 
 
-    def _catch_up(self, connection: apsw.Connection) -> None:
-        while not self._stop.is_set() and self._index.refresh(connection):
-            pass
+class Texts(NamedTuple):
+    """The next texts without a vector: (seq or passage id, text)."""
 
-    def _embed(self, journal: Journal, model: Embedder, holder: str) -> int:
-        """Embed for IDLE_SECONDS at most, before the index takes in what was made; return how many
-        texts of the last batch."""
-        until = time.monotonic() + IDLE_SECONDS
-        while count := embed_batch(journal, model, holder):
-            if self._stop.is_set() or time.monotonic() > until:
-                return count
-        return 0
+    records: list[tuple[int, str]]
+    passages: list[tuple[int, str]]
 
 
-def embed_batch(journal: Journal, model: Embedder, holder: str) -> int:
-    """Embed some of what has no vector yet; return how many. 0 also while another process does it.
+def texts_to_embed(connection: apsw.Connection) -> Texts | None:
+    """Return the next BATCH of texts without a vector; None when every text has one."""
+    records = records_to_embed(connection, BATCH)
+    passages = passages_to_embed(connection, BATCH - len(records)) if len(records) < BATCH else []
+    return Texts(records, passages) if records or passages else None
+
+
+def embed_texts(journal: Journal, model: Embedder, holder: str, texts: Texts) -> int:
+    """Embed texts; return how many. 0 while another process does it.
 
     Raises ModelMismatch when the stored vectors come from another model.
     """
-    connection = journal.connection
-    records = records_to_embed(connection, BATCH)
-    passages = passages_to_embed(connection, BATCH - len(records)) if len(records) < BATCH else []
-    if not records and not passages:
-        return 0
     with journal.transaction() as tx:
-        if not take_lease(tx.connection, "embedding", holder, tx.now, LEASE_SECONDS):
+        if not take_lease(tx.connection, LEASE, holder, tx.now, LEASE_SECONDS):
             return 0
         model_id = ensure_model(tx.connection, model.model_id, model.dimension)
+    records, passages = texts
     vectors = model.embed([text for _, text in (*records, *passages)])
     with journal.transaction() as tx:
         for (seq, _), vector in zip(records, vectors, strict=False):
@@ -115,3 +125,10 @@ def embed_batch(journal: Journal, model: Embedder, holder: str) -> int:
         ids = [i for i, _ in passages]
         put_passage_vectors(tx.connection, model_id, zip(ids, vectors[len(records) :], strict=True))
     return len(vectors)
+
+
+def embed_batch(journal: Journal, model: Embedder, holder: str) -> int:
+    """Embed some of what has no vector yet; return how many: 0 when nothing is left, or another
+    process does it."""
+    texts = texts_to_embed(journal.connection)
+    return embed_texts(journal, model, holder, texts) if texts else 0

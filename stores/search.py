@@ -18,10 +18,10 @@ import apsw
 from keepthread.stores.archive import tool_named
 from keepthread.stores.clock import seconds
 from keepthread.stores.matching import bounded_match
-from keepthread.stores.query import fetch_all, fetch_value
+from keepthread.stores.query import fetch_all
 from keepthread.stores.records import Tags
 from keepthread.stores.vector_index import VectorIndex
-from keepthread.stores.vectors import passage_texts
+from keepthread.stores.vectors import newest_vector, passage_texts
 
 CANDIDATES_MAX = 400
 BEST_MATCHES = 2_000
@@ -192,7 +192,7 @@ def _nearest(
 ) -> list[int]:
     """Return the passages nearest in meaning among those that pass the filters, not in order."""
     where, values = _conditions(workspace, filters)
-    if fetch_value(connection, "SELECT coalesce(max(id), 0) FROM passage_vector") <= SCANNED_PASSAGES_MAX:
+    if newest_vector(connection) <= SCANNED_PASSAGES_MAX:
         rows = fetch_all(
             connection,
             "SELECT v.id, vec_distance_cosine(v.vec, ?) d FROM entry e JOIN passage p ON p.entry = e.seq "

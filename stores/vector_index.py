@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from keepthread.stores.query import fetch_all, fetch_value
-from keepthread.stores.vectors import stored_model
+from keepthread.stores.query import fetch_all
+from keepthread.stores.vectors import newest_vector, stored_model
 
 STEP = 16_384
 """Vectors read at a time: 25 MB."""
@@ -40,7 +40,7 @@ class VectorIndex:
     def refresh(self, connection: apsw.Connection) -> bool:
         """Take in the next STEP vectors; return whether there may be more."""
         model = stored_model(connection)
-        newest = int(fetch_value(connection, "SELECT coalesce(max(id), 0) FROM passage_vector"))
+        newest = newest_vector(connection)
         name = model[1] if model is not None else ""
         if newest < self._last or name != self._model:
             self._blocks, self._last, self._model = (), 0, name  # all were made anew

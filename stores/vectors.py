@@ -109,12 +109,18 @@ def records_to_embed(connection: apsw.Connection, limit: int) -> list[tuple[int,
     """Return (seq, text) of facts, decisions, plan items and tasks without a vector."""
     rows = fetch_all(
         connection,
-        "SELECT b.seq, b.text FROM journal j JOIN body b USING(seq) LEFT JOIN record_vector v USING(seq) "
-        "WHERE j.kind IN ('fact','decision','plan','task') AND b.field IN ('text','decision','title','goal') "
-        "AND v.seq IS NULL LIMIT ?",
+        "SELECT b.seq, b.text FROM journal j CROSS JOIN body b USING(seq) "
+        "WHERE j.kind IN ('fact','decision','plan','task') AND j.number IS NOT NULL "
+        "AND b.field IN ('text','decision','title','goal') "
+        "AND NOT EXISTS(SELECT 1 FROM record_vector v WHERE v.seq = j.seq) LIMIT ?",
         (limit,),
     )
     return [(r[0], str(r[1])) for r in rows]
+
+
+def newest_vector(connection: apsw.Connection) -> int:
+    """Return the highest id of a passage with a vector; 0 when there is none."""
+    return int(fetch_value(connection, "SELECT coalesce(max(id), 0) FROM passage_vector"))
 
 
 def count_unembedded(connection: apsw.Connection) -> int:
@@ -142,3 +148,8 @@ def take_lease(
     return bool(
         fetch_value(connection, "SELECT holder FROM lease WHERE name = ?", (name,)) == holder
     )
+
+
+def drop_lease(connection: apsw.Connection, name: str, holder: str) -> None:
+    """Give a lease back, if it is still held, so that the next process need not wait for its end."""
+    connection.execute("DELETE FROM lease WHERE name = ? AND holder = ?", (name, holder))
