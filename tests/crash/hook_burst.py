@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -13,24 +13,43 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 
 
-class Hooked(NamedTuple):
-    """One hook call: how long it took, its own part of that, and what it said (nothing, when all is well)."""
+FLOOR_EVERY = 10
+
+
+class Ran(NamedTuple):
+    """One process: how long it took, its own part of that, and what it said (nothing, when all is well)."""
 
     seconds: float
     cpu_seconds: float
     said: str
 
 
-def run_burst(db: Path, tree: Path, calls: int, at_a_time: int) -> list[Hooked]:
-    """Post ``calls`` events of two sessions, ``at_a_time`` together; return one result a call, in order."""
+class Burst(NamedTuple):
+    """The hook calls in order, and the floor: now and then a process that only imports SQLite."""
+
+    calls: list[Ran]
+    floor: list[Ran]
+
+
+def run_burst(db: Path, tree: Path, calls: int, at_a_time: int) -> Burst:
+    """Post ``calls`` events of two sessions, ``at_a_time`` together."""
     environ = {
         **{k: v for k, v in os.environ.items() if not k.startswith("CLAUDE")},
         "KEEPTHREAD_DB": str(db),
         "PYTHONPATH": str(ROOT / ".dev"),
         "CLAUDE_PID": str(os.getpid()),
     }
+    floor: list[Ran] = []
+
+    def post(number: int) -> Ran:
+        if number % FLOOR_EVERY == 0:
+            floor.append(_run(["-c", "import apsw"], b"", environ))
+        return _run(
+            ["-m", "keepthread.server", "hook", "claude-code"], event(number, tree), environ
+        )
+
     with ThreadPoolExecutor(at_a_time) as pool:
-        return list(pool.map(lambda n: _post(event(n, tree), environ), range(calls)))
+        return Burst(list(pool.map(post, range(calls))), floor)
 
 
 def event(number: int, tree: Path) -> bytes:
@@ -47,15 +66,15 @@ def event(number: int, tree: Path) -> bytes:
     }).encode()  # fmt: skip
 
 
-def _post(payload: bytes, environ: Mapping[str, str]) -> Hooked:
+def _run(arguments: Sequence[str], stdin: bytes, environ: Mapping[str, str]) -> Ran:
     began = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-m", "keepthread.server", "hook", "claude-code"], env=environ,
+        [sys.executable, *arguments], env=environ,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     assert process.stdin and process.stdout
     with process.stdin, process.stdout:
-        process.stdin.write(payload)
+        process.stdin.write(stdin)
         process.stdin.close()
         said = process.stdout.read().decode("utf-8", "replace")
     _, status, used = os.wait4(process.pid, 0)
@@ -63,4 +82,4 @@ def _post(payload: bytes, environ: Mapping[str, str]) -> Hooked:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         said = f"status {process.returncode}: {said}"
-    return Hooked(took, used.ru_utime + used.ru_stime, said)
+    return Ran(took, used.ru_utime + used.ru_stime, said)
