@@ -6,6 +6,7 @@ from collections.abc import Callable
 from keepthread.stores.records import Decision, scope_agrees
 from keepthread.validators.contradictions import Judge
 from keepthread.validators.duplicates import is_duplicate
+from keepthread.validators.judges import lexicon
 from keepthread.validators.judges.local import Statement
 from keepthread.validators.verdict import Refusal, Write
 from keepthread.validators.view import View
@@ -17,7 +18,13 @@ _UNDO = re.compile(
     r"keep out)\b",
     re.I,
 )
+_TURN = re.compile(
+    r"\b(?:split|break|turn|convert|port|rewrite|move|migrate|switch|change|replace)\w*\b.{1,80}?\s"
+    r"(into|to|with|by|in|as)\s",
+    re.I,
+)
 _SAME_MATTER_MIN = 0.6
+_NEAR_IN_MEANING_MIN = 0.65
 _SENTENCE_WORDS_MIN = 4  # "black does not like them" has one word that tells, "better" is no reason
 
 
@@ -55,7 +62,7 @@ def resolve_settled(judge: Judge) -> Callable[[Write, View], Refusal | Write | N
             if not standing or given.lower() == "none" or not scope_agrees(write.scope, fact.scope):
                 continue
             verdict = judge(Statement(fact.text), Statement(write.text), cosine)
-            if verdict.label == "contradiction" or _undoes(fact.text, write.text):
+            if verdict.label == "contradiction" or _undoes(fact.text, write.text, cosine):
                 return Refusal(
                     "settled_decision",
                     f"the user's instruction {fact.id} says otherwise.",
@@ -86,22 +93,51 @@ def otherwise(old: Decision, text: str, cosine: float | None, judge: Judge) -> b
     """True when ``text`` decides otherwise than ``old``: a contradiction, its reversal, or what it rejected."""
     if judge(Statement(old.decision), Statement(text), cosine).label == "contradiction":
         return True
-    if _undoes(old.decision, text):
+    if _undoes(old.decision, text, cosine):
         return True
     return any(
-        is_duplicate(a, text, None) or _covers(a, text) for a in old.alternatives
-    ) and not _covers(old.decision, text)
+        _turns_into(old.decision, a, text)
+        or ((is_duplicate(a, text, None) or _covers(a, text)) and not _covers(old.decision, text))
+        for a in old.alternatives
+    )
 
 
-def _undoes(a: str, b: str) -> bool:
+def _undoes(a: str, b: str, cosine: float | None) -> bool:
     """True when one text does what the other undoes, on the same matter."""
-    return bool(_UNDO.search(a)) != bool(_UNDO.search(b)) and _same_matter(a, b)
+    return bool(_UNDO.search(a)) != bool(_UNDO.search(b)) and _same_matter(a, b, cosine)
 
 
-def _same_matter(a: str, b: str) -> bool:
-    """True when the shorter text's content words, verbs of doing and undoing aside, are in the longer."""
+def _same_matter(a: str, b: str, cosine: float | None) -> bool:
+    """True when the shorter text's content words, verbs of doing and undoing aside, are in the longer.
+
+    Where each text has words of its own, it may be about another thing of the kind ("vendor the
+    protobuf files", "vendor the licence files"): then they must be near in meaning too.
+    """
     x, y = (content_stems(_UNDO.sub(" ", t)) - _DOING for t in (a, b))
-    return bool(x and y) and len(x & y) / min(len(x), len(y)) >= _SAME_MATTER_MIN
+    if not x or not y or len(x & y) / min(len(x), len(y)) < _SAME_MATTER_MIN:
+        return False
+    own = x - y, y - x
+    if not all(own):
+        return True
+    numbered = all(any(c.isdigit() for word in words for c in word) for words in own)
+    return not (numbered or _contrast(a, b)) and (cosine or 0.0) >= _NEAR_IN_MEANING_MIN
+
+
+def _contrast(a: str, b: str) -> bool:
+    """True when the texts name two things of one kind ("old", "new"; "staging", "production")."""
+    x, y = ({lexicon.key(word.lower()) for word in t.split()} for t in (a, b))
+    return any(lexicon.CONTRASTS.get(word, frozenset()) & (y - x) for word in x - y)
+
+
+def _turns_into(settled: str, alternative: str, text: str) -> bool:
+    """True when ``text`` turns what was settled into what was rejected ("split A into B")."""
+    turn = _TURN.search(text)
+    if turn is None:
+        return False
+    before, after = text[: turn.start(1)], text[turn.end(1) :]
+    return bool((content_stems(settled) - _DOING) & content_stems(before)) and _covers(
+        alternative, after
+    )
 
 
 def _covers(alternative: str, text: str) -> bool:
@@ -112,5 +148,5 @@ def _covers(alternative: str, text: str) -> bool:
 
 _DOING = content_stems(
     "add use using adopt introduce introduced enable keep apply make switch move migrate change replace set put "
-    "implement go back again to change commit"
+    "implement go back again to change commit per each every own now until"
 )

@@ -14,6 +14,7 @@ from keepthread.validators.judges.pairs import (
     different_things,
     in_subject,
     is_narrowed,
+    opens_order,
     other_predicate,
 )
 from keepthread.validators.judges.slots import find_replacement, phrase
@@ -116,6 +117,7 @@ def _other_object(pair: Pair, known: tuple[Token, ...] = ()) -> bool:
     """The predicates speak of two things ("handles comments", "does not handle macros")."""
     return any(
         not in_subject(pair, gap)
+        and not (opens_order(pair, gap) and len(gap.old) == len(gap.new) == 1)
         and all(any(t.weight > 0.5 and t not in known for t in side) for side in gap[:2])
         for gap in pair.both.exchanged
     )

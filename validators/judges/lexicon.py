@@ -241,7 +241,6 @@ OPPOSITES: Final = _rivals(
     big small
     long short
     hot cold cool
-    old new
     old young
     early late
     first last
@@ -398,6 +397,7 @@ CONTRASTS: Final = _rivals(
     internal external
     x86 arm64 arm amd64
     debug release
+    old new
     left right
     mobile desktop web
     kitchen bathroom bedroom garage

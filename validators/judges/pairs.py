@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
-from keepthread.validators.judges import lexicon
+from keepthread.validators.judges import grammar, lexicon
 from keepthread.validators.judges.alignment import Alignment, Gap
 from keepthread.validators.judges.reading import Clause
 from keepthread.validators.judges.tokens import Token
@@ -88,6 +88,13 @@ def same_type(gap: Gap, but: Collection[str] = ("word",)) -> bool:
 def in_subject(pair: Pair, gap: Gap) -> bool:
     """Whether the gap opens in the subject of both clauses."""
     return gap.start_old < pair.old.subject and gap.start_new < pair.new.subject
+
+
+def opens_order(pair: Pair, gap: Gap) -> bool:
+    """Whether the gap begins with the verbs of two orders ("pin pydantic", "upgrade pydantic")."""
+    if any((gap.start_old, gap.start_new, pair.old.subject, pair.new.subject)):
+        return False
+    return any(grammar.is_base_verb(side[0].text.lower()) for side in gap[:2] if side)
 
 
 def one_holder(pair: Pair) -> bool:

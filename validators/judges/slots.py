@@ -14,6 +14,7 @@ from keepthread.validators.judges.pairs import (
     in_subject,
     is_narrowed,
     one_holder,
+    opens_order,
     other_predicate,
     same_type,
     typed,
@@ -84,6 +85,8 @@ def _can_be_replaced(pair: Pair, gap: Gap) -> bool:
     """Nothing speaks for two things, two predicates or an object that is only added."""
     if pair.episodic or pair.other_subject or pair.both.flipped:
         return False
+    if opens_order(pair, gap) and (len(gap.old + gap.new) > 2 or not typed(gap.old + gap.new)):
+        return False  # something else is to be done with it
     relation = _relation(gap.new)
     if pair.additive and relation != "from":
         return False
