@@ -249,6 +249,7 @@ class Memory:
                 level=4,
                 tree=caller.tree,
                 key=self.capture.anchor.key,
+                read=seen,
             )
         entry = entries(self.reader, [stamp.seq])[stamp.seq]
         return entry, text

@@ -12,7 +12,13 @@ from typing import Any, NamedTuple
 import apsw
 
 from keepthread.server.capture.events import SHELL_TOOLS, Call
-from keepthread.server.capture.files import FileRefused, read_all, read_file, relative_path
+from keepthread.server.capture.files import (
+    FileRead,
+    FileRefused,
+    read_all,
+    read_file,
+    relative_path,
+)
 from keepthread.stores.archive import (
     ARGS_CHARS_MAX,
     OUTPUT_CHARS_MAX,
@@ -24,6 +30,7 @@ from keepthread.stores.archive import (
 from keepthread.stores.clock import stamp
 from keepthread.stores.facts import add_fact_event, facts_of_file
 from keepthread.stores.journal import Transaction
+from keepthread.stores.parts import words_of
 from keepthread.stores.records import Author, Stamp
 from keepthread.validators.secrets import redact
 
@@ -52,9 +59,13 @@ def append_call(
     outer_ref: str = "",
     seen_at: str = "",
     extra: str = "",
+    read: FileRead | None = None,
 ) -> Stamp:
-    """Archive one tool call as a channel saw it. ``tree`` is the work tree, ``""`` for none; ``extra``
-    what else the channel told, as JSON."""
+    """Archive one tool call as a channel saw it. ``tree`` is the work tree, ``""`` for none.
+
+    ``extra`` is what else the channel told, as JSON. ``read`` is the file as the server read it for
+    this call; else the file is hashed as it lies now.
+    """
     output, whole_hash, truncated = call.output, "", call.truncated
     own = (
         call.own
@@ -68,7 +79,9 @@ def append_call(
             output, truncated = rest.decode("utf-8", "replace"), False
     path = relative_path(tree, call.path) if tree and call.path else call.path
     sha256 = signature = ""
-    if path and tree and not own:
+    if read is not None:
+        path, sha256, signature = read.path, read.sha256, read.signature
+    elif path and tree and not own:
         path, sha256, signature = _hashed(tree, path)
     wrote = tuple(w for w in (_place(tree, w) for w in call.wrote) if w)
     shown = {path, *(_place(tree, p) for p in (call.path, *call.shows))}
@@ -139,10 +152,23 @@ def _shows_database(connection: apsw.Connection, call: Call) -> bool:
 
 
 def _verify_facts(tx: Transaction, author: Author, made: Stamp, path: str, text: str) -> None:
-    """A file read again whose passage is unchanged verifies what rests on it, without the model's help."""
+    """A file read again verifies what rests on it, without the model's help, where the passages that
+    are unchanged say it by themselves."""
     for fact, passages in facts_of_file(tx.connection, author.workspace, path, made.seq).items():
-        if all(passage.strip() in text for passage in passages):
+        standing = [p for p in passages if p.strip() in text]
+        if len(standing) == len(passages) or _still_says(tx.connection, fact, path, standing):
             add_fact_event(tx, author, fact, "verified", source=made.seq)
+
+
+def _still_says(connection: apsw.Connection, fact: int, path: str, passages: list[str]) -> bool:
+    if not passages:
+        return False
+    # Grounding is more than a hook loads, and only a file that changed under a fact needs it.
+    from keepthread.validators.evidence import Evidence  # noqa: PLC0415
+    from keepthread.validators.grounding import ground  # noqa: PLC0415
+
+    shown = Evidence(entry="", kind="capture", output="\n\n".join(passages), path=path)
+    return ground(words_of(connection, fact)["text"], [shown]).grounded
 
 
 def append_message(

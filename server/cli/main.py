@@ -153,7 +153,9 @@ def _add_managing(add: Callable[[str, Command, str], argparse.ArgumentParser]) -
     bring = add(
         "import", transfer.bring, "import recorded calls and messages, a client's session, or another memory"
     )
-    bring.add_argument("file", nargs="?", default="", help="- for standard input")
+    bring.add_argument(
+        "file", nargs="?", default="", help="- for standard input; a folder or file of reference documents"
+    )
     bring.add_argument(
         "--sessions", action="store_true", help="the past sessions of this repository on this machine"
     )

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from keepthread.server.capture.corpus import CorpusFault, import_corpus, is_corpus
 from keepthread.server.capture.imports import Imported, import_file, import_lines
 from keepthread.server.capture.sessions import (
     Count,
@@ -23,6 +24,7 @@ from keepthread.server.settings import Settings, read_settings
 from keepthread.stores.database import open_database
 from keepthread.stores.journal import Journal
 from keepthread.stores.transfer import export_lines
+from keepthread.validators.quoting import quote
 
 _FAULTS_SHOWN = 20
 
@@ -40,6 +42,8 @@ def bring(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         print("keepthread import: --dry-run counts --sessions only", file=sys.stderr)
         return 2
     try:
+        if is_corpus(options.file):
+            return _bring_corpus(options, settings, place)
         with _journal(settings) as journal:
             done = (
                 import_lines(journal, place.workspace, sys.stdin, _progress())
@@ -75,6 +79,28 @@ def export(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     with open_memory(environ, create=False) as memory:
         for line in export_lines(memory.reader, memory.onlooker().author.workspace):
             print(line)
+    return 0
+
+
+def _bring_corpus(options: argparse.Namespace, settings: Settings, place: Place) -> int:
+    try:
+        with _journal(settings) as journal:
+            done = import_corpus(journal, place, options.file, _progress())
+    except CorpusFault as fault:
+        print(f"keepthread: {fault}", file=sys.stderr)
+        return 2
+    if options.json:
+        skipped = [s._asdict() for s in done.skipped]
+        print(json.dumps({**done._asdict(), "skipped": skipped}, ensure_ascii=False))
+        return 0
+    print(
+        f"{done.files} files imported into {place.workspace} as {done.entries} entries, "
+        f"{done.unchanged} unchanged, {len(done.skipped)} left out"
+    )
+    for path, why in done.skipped[:_FAULTS_SHOWN]:
+        print(f"left out: {quote(path)}: {why}")
+    if len(done.skipped) > _FAULTS_SHOWN:
+        print(f"and {len(done.skipped) - _FAULTS_SHOWN} more; --json lists them")
     return 0
 
 
@@ -128,7 +154,7 @@ def _journal(settings: Settings) -> Iterator[Journal]:
 def _progress() -> Callable[[int], None]:
     if not sys.stderr.isatty():
         return lambda done: None
-    return lambda done: print(f"\r{done} entries", end="", file=sys.stderr, flush=True)
+    return lambda done: print(f"\r{done} done", end="", file=sys.stderr, flush=True)
 
 
 def _tell(done: Imported, place: Place, options: argparse.Namespace) -> int:

@@ -65,6 +65,13 @@ def head_commit(tree: str) -> str:
         return ""
 
 
+def listed_files(tree: str) -> list[str]:
+    """Return the files below ``tree`` that are in version control or could be: what the repository
+    ignores is left out. Raises GitFailed."""
+    listed = _git(tree, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    return sorted({path for path in listed.split("\0") if path and not path.endswith("/")})
+
+
 class _Tracked(NamedTuple):
     """A file of the index, and when it was touched in the work tree (epoch, seconds)."""
 
