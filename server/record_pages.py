@@ -139,6 +139,8 @@ def fact_page(memory: Memory, record: RecordId) -> str | None:
     lines.append(
         f"observed {fact.observed_at}, recorded {fact.at}{f', by {quote(fact.agent)}' if fact.agent else ''}"
     )
+    if state.verified_at:
+        lines.append(f"last verified {state.verified_at}")
     if fact.expires_when:
         lines.append(f"expires when {quote(fact.expires_when)}")
     lines.extend(_evidence_lines(memory, fact))

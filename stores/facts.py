@@ -377,6 +377,24 @@ def cited_facts(connection: apsw.Connection, entry: int) -> list[int]:
     return [r[0] for r in rows]
 
 
+def last_looks(
+    connection: apsw.Connection, facts: Iterable[int], path: str
+) -> dict[int, tuple[str, str]]:
+    """Return the file's (SHA-256, time) as each of ``facts`` was last seen to stand in it."""
+    rows = fetch_all(
+        connection,
+        "WITH asked(fact) AS (SELECT value FROM json_each(?1)), "
+        "seen(fact, entry) AS (SELECT c.owner, c.entry FROM asked JOIN citation c ON c.owner = asked.fact "
+        "UNION SELECT e.fact, e.source FROM asked JOIN fact_event e ON e.fact = asked.fact "
+        "WHERE e.event IN ('corroborated', 'verified')) "
+        "SELECT seen.fact, h.text, j.at FROM seen JOIN journal j ON j.seq = seen.entry "
+        "JOIN tag t ON t.seq = seen.entry AND t.name = 'path' AND t.value = ?2 "
+        "JOIN body h ON h.seq = seen.entry AND h.field = 'file_sha256' ORDER BY seen.entry",
+        (json.dumps(list(facts)), path),
+    )
+    return {fact: (sha256, at) for fact, sha256, at in rows}
+
+
 def facts_of_file(
     connection: apsw.Connection, workspace: int, path: str, before: int
 ) -> dict[int, list[str]]:

@@ -27,8 +27,8 @@ from keepthread.stores.archive import (
     is_own_shell,
     last_writer,
 )
-from keepthread.stores.clock import stamp
-from keepthread.stores.facts import add_fact_event, facts_of_file
+from keepthread.stores.clock import seconds, stamp
+from keepthread.stores.facts import add_fact_event, facts_of_file, last_looks, standing
 from keepthread.stores.journal import Transaction
 from keepthread.stores.parts import words_of
 from keepthread.stores.records import Author, Stamp
@@ -42,6 +42,9 @@ PROSE = frozenset(
 
 SECRET_CHARS_MAX = 8_192
 """Longer than any secret (a key in PEM form): so much beyond a cut is looked through with what is kept."""
+
+VERIFIED_FOR_SECONDS = 86_400
+"""An unchanged file read again within a day says nothing new."""
 
 _REST_BYTES_MAX = 64 << 20
 _CUT = "\n[… {} characters left out …]\n"
@@ -120,7 +123,7 @@ def append_call(
     before = tx.seq
     made = append_entry(tx, author, entry)
     if tx.seq != before and sha256 and not call.is_error and not wrote:
-        _verify_facts(tx, author, made, path, kept.text)
+        _verify_facts(tx, author, made, path, sha256, kept.text)
     return made
 
 
@@ -151,12 +154,26 @@ def _shows_database(connection: apsw.Connection, call: Call) -> bool:
     return not writes_only and connection.filename in call.args
 
 
-def _verify_facts(tx: Transaction, author: Author, made: Stamp, path: str, text: str) -> None:
+def _verify_facts(
+    tx: Transaction, author: Author, made: Stamp, path: str, sha256: str, text: str
+) -> None:
     """A file read again verifies what rests on it, without the model's help, where the passages that
-    are unchanged say it by themselves."""
-    for fact, passages in facts_of_file(tx.connection, author.workspace, path, made.seq).items():
-        standing = [p for p in passages if p.strip() in text]
-        if len(standing) == len(passages) or _still_says(tx.connection, fact, path, standing):
+    are unchanged say it by themselves.
+
+    That is an event where it says something new: the file is another one, the fact was doubted, or
+    it was not looked at for a day.
+    """
+    found = facts_of_file(tx.connection, author.workspace, path, made.seq)
+    if not found:
+        return
+    looks, doubted = last_looks(tx.connection, found, path), standing(tx.connection, found)
+    for fact, passages in found.items():
+        hash_then, then = looks.get(fact, ("", ""))
+        known = hash_then == sha256 and tx.now - seconds(then) < VERIFIED_FOR_SECONDS
+        if known and not (fact in doubted and doubted[fact].failures):
+            continue
+        kept = [p for p in passages if p.strip() in text]
+        if len(kept) == len(passages) or _still_says(tx.connection, fact, path, kept):
             add_fact_event(tx, author, fact, "verified", source=made.seq)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from keepthread.server.users_word import remember
+from keepthread.stores.clock import stamp
 
 from .world import Answer, Clock, Session, World, stored
 
@@ -214,6 +215,28 @@ def test_a_fact_recorded_anew_from_the_changed_file_is_stale_no_more(
     window = session.window()
     assert "STALE" not in window
     assert f"- {again.id} " in window
+
+
+def test_a_fact_is_verified_again_only_where_that_says_something_new(world: World) -> None:
+    clock = Clock(time.time())
+    memory = world.memory(clock=clock)
+    world.write("limits.toml", "timeout = 300\n")
+    with world.connect(memory=memory) as session:
+        session.done("capture_file", path="limits.toml")
+        fact = session.observe("The timeout is 300", "file:limits.toml").id
+
+        def events_after_a_look() -> int:
+            session.done("capture_file", path="limits.toml")
+            return stored(memory).get("fact_event", 0)
+
+        assert events_after_a_look() == 0
+        assert "last verified" not in session.done("read_record", id=fact).text
+        world.write("limits.toml", "# in seconds\ntimeout = 300\n")
+        assert [events_after_a_look() for _ in range(5)] == [1] * 5
+        clock.pass_days(1.1)
+        assert [events_after_a_look() for _ in range(5)] == [2] * 5
+        assert f"last verified {stamp(clock.now)}" in session.done("read_record", id=fact).text
+    memory.close()
 
 
 def test_facts_expire_by_time_by_file_and_with_the_task(world: World) -> None:
