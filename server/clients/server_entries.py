@@ -40,8 +40,11 @@ class Table(NamedTuple):
         keys = (*self.path, SERVER)
         return drop_table(text, keys) if self.file.endswith(".toml") else drop(text, keys)
 
-    def _start(self, text: str, name: str, start: "Start") -> str:
-        """Return ``text`` with another command and arguments for one server, the rest of it kept."""
+    def put_start(self, text: str, name: str, start: "Start") -> str:
+        """Return ``text`` with another command and arguments for one server, the rest of it kept.
+
+        Raises NotJson or NotToml.
+        """
         keys = (*self.path, name)
         if self.file.endswith(".toml"):
             return set_values(text, keys, {"command": start.command, "args": list(start.args)})
@@ -70,7 +73,7 @@ def relay_servers(text: str, table: Table, launch: Launch, project: str, every: 
         words = (*launch.args, "relay", *given, "--name", name, "--", server.command, *server.args)
         wanted = Start(launch.command, words)
         if start != wanted:
-            text = table._start(text, name, wanted)
+            text = table.put_start(text, name, wanted)
     return text
 
 
@@ -79,7 +82,7 @@ def free_servers(text: str, table: Table) -> str:
     for name, start in _others(table.servers(text)):
         behind = _behind(start)
         if behind is not None:
-            text = table._start(text, name, behind)
+            text = table.put_start(text, name, behind)
     return text
 
 
@@ -101,9 +104,8 @@ def _others(servers: Mapping[str, Any]) -> Iterator[tuple[str, Start]]:
 def _behind(start: Start) -> Start | None:
     """Return the server behind our relay; None when there is no relay of ours."""
     words = (start.command, *start.args)
-    if "relay" not in start.args or "--" not in start.args:
+    at = words.index("relay", 1) if "relay" in start.args else 0
+    if not at or os.path.basename(words[at - 1]).removesuffix(".exe") != SERVER:
         return None
-    at = words.index("relay")
-    ours = os.path.basename(words[at - 1]).removesuffix(".exe") == SERVER
-    server = words[words.index("--") + 1 :]
-    return Start(server[0], server[1:]) if ours and server else None
+    server = words[words.index("--", at) + 1 :] if "--" in words[at:] else ()
+    return Start(server[0], server[1:]) if server else None

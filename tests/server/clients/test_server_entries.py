@@ -12,6 +12,7 @@ from keepthread.server.clients.changes import make
 from keepthread.server.clients.connect import connected, plan
 from keepthread.server.clients.descriptions import BY_NAME
 from keepthread.server.clients.machine import Launch, roots
+from keepthread.server.clients.server_entries import relayed_and_bare
 from keepthread.server.clients.toml_table import NotToml
 from tests.server.capture.hooks import archived
 from tests.server.capture.wire import KEEPTHREAD, SCRIPTED, Wire, call, lines
@@ -92,6 +93,13 @@ def test_every_server_over_stdio_is_relayed_once_and_comes_back_byte_for_byte(
         assert file.read_text(encoding="utf-8") == text
     do("claude-desktop", given, remove=True)
     assert file.read_text(encoding="utf-8") == SERVERS
+
+
+@pytest.mark.parametrize(
+    "args", [["relay", "--", "x"], ["/a/keepthread", "relay", "--name", "x"], ["relay"]]
+)
+def test_a_relay_of_someone_else_is_a_server_like_others(args: list[str]) -> None:
+    assert relayed_and_bare({"a": {"command": "socat", "args": args}}) == ((), ("a",))
 
 
 def test_a_moved_installation_moves_its_relays_and_a_server_added_since_stays_bare(
