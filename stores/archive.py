@@ -104,14 +104,18 @@ def append_entry(tx: Transaction, author: Author, seen: Capture) -> Stamp:
         "seen_at": seen.seen_at,
     }
     stamp = tx.append(author, Draft(seen.kind, "entry", row, bodies, tuple(tags)))
-    if not seen.own:
-        for field in ("args", "output"):
-            for start, stop in split_passages(bodies[field]):
-                tx.connection.execute(
-                    "INSERT INTO passage(entry, field, start, stop) VALUES(?,?,?,?)",
-                    (stamp.seq, field, start, stop),
-                )
+    index_entry(tx, stamp.seq, bodies)
     return stamp
+
+
+def index_entry(tx: Transaction, seq: int, words: Mapping[str, str]) -> None:
+    """Cut what an entry says into passages, which full text and vectors index."""
+    for field in ("args", "output"):
+        for start, stop in split_passages(words.get(field, "")):
+            tx.connection.execute(
+                "INSERT INTO passage(entry, field, start, stop) VALUES(?,?,?,?)",
+                (seq, field, start, stop),
+            )
 
 
 def find_by_ref(

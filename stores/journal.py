@@ -67,9 +67,12 @@ class Transaction:
         self.now, self.at = now, stamp(now)
         self.seq, self.hash = head
 
-    def append(self, author: Author, draft: Draft) -> Stamp:
-        """Insert one record and seal it. Raises apsw.ConstraintError where the schema refuses it."""
-        seq, at = self.seq + 1, self.at
+    def append(self, author: Author, draft: Draft, *, at: str = "", number: int = 0) -> Stamp:
+        """Insert one record and seal it. Raises apsw.ConstraintError where the schema refuses it.
+
+        ``at`` and ``number`` are those of a record that is restored.
+        """
+        seq, at = self.seq + 1, at or self.at
         run = self.connection.execute
         tags = sorted(set(draft.tags))
         bodies = {**draft.bodies, TAGS: json.dumps(tags, ensure_ascii=False) if tags else ""}
@@ -84,16 +87,16 @@ class Transaction:
         for table, key in TABLES[draft.kind][1]:
             for row in draft.children.get(table, ()):
                 self._insert(table, {key: seq, **row})
-        number = self._next_number(draft.kind) if draft.numbered else None
+        given = (number or self._next_number(draft.kind)) if draft.numbered else None
         digest = record_digest(self.connection, seq, draft.kind)
-        link = (seq, draft.kind, number, *_author_columns(author), at)
+        link = (seq, draft.kind, given, *_author_columns(author), at)
         self.hash = chain_hash(self.hash, link, digest)
         run(
             f"INSERT INTO journal({_JOURNAL}, digest, hash) VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
             (*link, digest, self.hash),
         )
         self.seq = seq
-        return Stamp(seq, f"{draft.kind}-{number}" if number else "", at)
+        return Stamp(seq, f"{draft.kind}-{given}" if given else "", at)
 
     def _insert(self, table: str, row: Mapping[str, object]) -> None:
         marks = ", ".join("?" * len(row))

@@ -15,13 +15,14 @@ import apsw
 
 from keepthread.server.capture.append import append_call, append_message, clean_value
 from keepthread.server.capture.formats.claude_code import ClaudeCode
-from keepthread.server.capture.formats.item import BadLine, Item, Reader
+from keepthread.server.capture.formats.item import BadLine, Item, LeftOut, Reader
 from keepthread.server.capture.formats.official_memory import OfficialMemory
 from keepthread.server.capture.formats.plain import Plain
 from keepthread.stores.archive import find_by_ref
 from keepthread.stores.clock import stamp
 from keepthread.stores.journal import Journal, Transaction
 from keepthread.stores.records import Author, Stamp
+from keepthread.stores.transfer import is_export_line
 from keepthread.stores.workspaces import ensure_workspace
 
 BATCH = 100
@@ -42,6 +43,7 @@ class Imported(NamedTuple):
     known: int = 0
     ids: dict[str, str] = {}
     faults: tuple[tuple[int, str], ...] = ()
+    left_out: int = 0  # records of an export that are no entries
 
 
 class _Progress:
@@ -51,7 +53,7 @@ class _Progress:
         self.batch: list[Item] = []
         self.ids: dict[str, str] = {}
         self.faults: list[tuple[int, str]] = []
-        self.done = self.known = 0
+        self.done = self.known = self.left_out = 0
 
 
 def import_file(
@@ -94,7 +96,9 @@ def import_lines(
     if state.batch:
         _flush(journal, workspace_root, state)
         progress(state.done)
-    return Imported(state.done - state.known, state.known, state.ids, tuple(state.faults))
+    return Imported(
+        state.done - state.known, state.known, state.ids, tuple(state.faults), state.left_out
+    )
 
 
 def read_items(lines: Iterable[str], folder: str = "", written: str = "") -> Iterator[Item]:
@@ -118,6 +122,8 @@ def _items(lines: Iterable[str], state: _Progress, folder: str, written: str) ->
     for number, line in chain(head, numbered):
         try:
             yield from reader.read(_row(line))
+        except LeftOut:
+            state.left_out += 1
         except BadLine as error:
             state.faults.append((number, str(error)))
             if len(state.faults) > FAULTS_MAX:
@@ -156,7 +162,7 @@ def _recognised(
 
 def _reader_for(row: dict[str, Any], folder: str, written: str) -> Reader | None:
     kind = row.get("type")
-    if kind in ("tool_call", "message"):
+    if kind in ("tool_call", "message") or is_export_line(row):
         return Plain()
     if kind in ("entity", "relation"):
         return OfficialMemory(written)

@@ -19,11 +19,12 @@ from keepthread.server.capture.sessions import (
     new_sessions,
 )
 from keepthread.server.cli.common import open_memory
+from keepthread.server.cli.user import NoAuthority, check_authority
 from keepthread.server.places import Place, find_place
 from keepthread.server.settings import Settings, read_settings
 from keepthread.stores.database import open_database
-from keepthread.stores.journal import Journal
-from keepthread.stores.transfer import export_lines
+from keepthread.stores.journal import Journal, head
+from keepthread.stores.transfer import export_lines, is_export_line, restore_lines
 from keepthread.validators.quoting import quote
 
 _FAULTS_SHOWN = 20
@@ -45,6 +46,8 @@ def bring(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         if is_corpus(options.file):
             return _bring_corpus(options, settings, place)
         with _journal(settings) as journal:
+            if _may_restore(options.file, journal, environ):
+                return _restore(options, journal, place)
             done = (
                 import_lines(journal, place.workspace, sys.stdin, _progress())
                 if options.file == "-"
@@ -79,6 +82,30 @@ def export(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     with open_memory(environ, create=False) as memory:
         for line in export_lines(memory.reader, memory.onlooker().author.workspace):
             print(line)
+    return 0
+
+
+def _may_restore(file: str, journal: Journal, environ: Mapping[str, str]) -> bool:
+    """True for an export that a person brings into an empty database: it holds the user's authority."""
+    if file == "-" or head(journal.connection)[0]:
+        return False
+    with open(file, encoding="utf-8", errors="replace") as lines:
+        first = next((line for line in lines if line.strip()), "")
+    try:
+        row = json.loads(first)
+        check_authority(environ)
+    except (ValueError, RecursionError, NoAuthority):
+        return False
+    return isinstance(row, dict) and is_export_line(row)
+
+
+def _restore(options: argparse.Namespace, journal: Journal, place: Place) -> int:
+    with open(options.file, encoding="utf-8") as lines:
+        restored = restore_lines(journal, place.workspace, lines)
+    if options.json:
+        print(json.dumps({"restored": restored}))
+    else:
+        print(f"{restored} records restored into {place.workspace}, under their own ids")
     return 0
 
 
@@ -154,7 +181,8 @@ def _journal(settings: Settings) -> Iterator[Journal]:
 def _progress() -> Callable[[int], None]:
     if not sys.stderr.isatty():
         return lambda done: None
-    return lambda done: print(f"\r{done} done", end="", file=sys.stderr, flush=True)
+    # The cursor goes back each time, so that what is printed next begins where this did.
+    return lambda done: print(f"{done} entries\r", end="", file=sys.stderr, flush=True)
 
 
 def _tell(done: Imported, place: Place, options: argparse.Namespace) -> int:
@@ -162,11 +190,23 @@ def _tell(done: Imported, place: Place, options: argparse.Namespace) -> int:
         faults = [{"line": line, "why": why} for line, why in done.faults]
         print(
             json.dumps(
-                {"imported": done.entries, "known": done.known, "faults": faults, "ids": done.ids}
+                {
+                    "imported": done.entries,
+                    "known": done.known,
+                    "faults": faults,
+                    "left_out": done.left_out,
+                    "ids": done.ids,
+                }
             )
         )
     else:
         print(f"{done.entries} entries imported into {place.workspace}, {done.known} known already")
+    if done.left_out:
+        print(
+            f"keepthread: {done.left_out} records that are no entries were left out: a whole memory is restored "
+            "into an empty database, by a person at a terminal",
+            file=sys.stderr,
+        )
     for line, why in done.faults[:_FAULTS_SHOWN]:
         print(f"keepthread: line {line}: {why}", file=sys.stderr)
     if len(done.faults) > _FAULTS_SHOWN:

@@ -16,6 +16,10 @@ class BadLine(ValueError):
     """A line is not of its file's format; the message says why."""
 
 
+class LeftOut(BadLine):
+    """A record of an export that only a restored database may hold."""
+
+
 class Item(NamedTuple):
     """One entry to be. ``kind``: call, msg (user), say (assistant), sys (machine).
 
