@@ -22,6 +22,12 @@ from keepthread.server.context.tokens import TokenCounter
 from keepthread.server.handoff.commands import read_commands
 from keepthread.server.handoff.doubts import hear_user
 from keepthread.server.handoff.reconcile import Report, reconcile, reconcile_at_opening
+from keepthread.server.handoff.summaries import (
+    ModelSummariser,
+    Summarise,
+    SummaryFailed,
+    summarise_window,
+)
 from keepthread.server.places import Place
 from keepthread.server.settings import Settings
 from keepthread.stores.archive import entries, last_capture
@@ -82,6 +88,7 @@ class Memory:
         self.capture, self._model = self._journal("trusted"), self._journal("model")
         self.reader = open_database(settings.db, "reader", vectors=True)
         self.kept, self.vectors = Kept(), VectorIndex()
+        self.summariser = _summariser_of(settings)
         self._heard = 0  # the user's newest message that was held against the facts
         self.embedding_fault: Callable[[], str] = str  # why no vectors are made; "" while they are
         self.gate = Gate(
@@ -229,6 +236,18 @@ class Memory:
             report = report._replace(remarks=(*report.remarks, found.refused))
         return report
 
+    def summarise(self, caller: Caller) -> str:
+        """Have a model summarise the caller's window, where one is set; return what to say of it."""
+        if self.summariser is None:
+            return ""
+        try:
+            made = summarise_window(
+                self.capture, caller.author, self.summariser, self.settings.judge_model
+            )
+        except SummaryFailed as failed:
+            return f"no summary by the model: {failed}; the next window shows an extract of the steps"
+        return f"steps summarised by {self.settings.judge_model}, {made}" if made else ""
+
     def capture_file(self, path: str) -> tuple[Entry, str]:
         """Read a file of the work tree, archive it at level ``checked``; return (entry, whole text).
 
@@ -319,6 +338,13 @@ def _judge_of(settings: Settings) -> Judge:
 
         return ModelJudge(settings.judge_model)
     return judge
+
+
+def _summariser_of(settings: Settings) -> Summarise | None:
+    """Return what summarises steps: the judge's model, where one is set."""
+    if settings.judge != "anthropic":
+        return None
+    return ModelSummariser(settings.judge_model)
 
 
 def _no_judge(old: Statement, new: Statement, similarity: float | None) -> Judgement:

@@ -23,7 +23,7 @@ from keepthread.stores.tasks import find_task
 from keepthread.stores.windows import find_window
 from keepthread.validators.confidence import served_confidence
 
-_PASSAGE_SHOWN = 400
+_PASSAGE_SHOWN, _ABOUT_SHOWN = 400, 3_000
 _BY_AGENT = ", file written by the agent"
 
 
@@ -73,6 +73,8 @@ def entry_page(memory: Memory, entry: Entry, offset: int, max_tokens: int) -> st
             if offset == 0
             else f"arguments {quote(entry.args, 200)}"
         )
+    if entry.role and entry.args and offset == 0:
+        lines.append(f"about {quote(entry.args, _ABOUT_SHOWN)}")
     if entry.agent:
         lines.append(f"agent {quote(entry.agent, 100)}")
     if entry.path:

@@ -243,6 +243,16 @@ def recent_by_tool(
     return _entries_from_rows(connection, rows)
 
 
+def newest_of(connection: apsw.Connection, workspace: int, tool: str, role: str) -> Entry | None:
+    """Return the newest message of ``role`` that carries this tool's name."""
+    row = fetch_one(
+        connection,
+        _COLUMNS + "WHERE e.workspace = ? AND e.tool = ? AND +e.role = ? ORDER BY e.seq DESC LIMIT 1",
+        (workspace, tool, role),
+    )
+    return None if row is None else _entries_from_rows(connection, [row])[0]
+
+
 def same_call_before(connection: apsw.Connection, entry: Entry) -> Entry | None:
     """Return the newest earlier call of the same tool with the same arguments."""
     row = fetch_one(
@@ -404,6 +414,20 @@ def older_calls(
         (workspace, before, OLDER_CALLS_MAX),
     )
     return [(str(tool), n, failed) for tool, n, failed in rows]
+
+
+def older_failures(
+    connection: apsw.Connection, workspace: int, before: int, limit: int
+) -> list[Entry]:
+    """Return the newest of the last OLDER_CALLS_MAX steps before entry ``before`` that failed."""
+    rows = fetch_all(
+        connection,
+        "SELECT seq FROM (SELECT seq, is_error FROM entry e WHERE workspace = ? AND role = '' AND own = 0 "
+        f"AND {_WORK} AND seq < ? ORDER BY seq DESC LIMIT ?) WHERE is_error ORDER BY seq DESC LIMIT ?",
+        (workspace, before, OLDER_CALLS_MAX, limit),
+    )
+    found = entries(connection, [r[0] for r in rows])
+    return [found[r[0]] for r in rows]
 
 
 def has_entries(connection: apsw.Connection, workspace: int) -> bool:

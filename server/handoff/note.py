@@ -13,6 +13,7 @@ from keepthread.server.context.frame import quote
 from keepthread.server.context.moment import Moment
 from keepthread.server.context.packing import Item
 from keepthread.server.handoff.steps import call_text, command_of, shortened
+from keepthread.server.handoff.summaries import SUMMARY_TOOL
 from keepthread.stores.archive import entries, files_written, recent, recent_work
 from keepthread.stores.parts import ids_of
 from keepthread.stores.records import Entry, Window
@@ -100,7 +101,8 @@ def claimed_items(connection: apsw.Connection, window: Window) -> list[Item]:
     if at:
         return items
     said = recent(connection, window.workspace, where="assistant", limit=6, window=window.seq)
-    summary = next((s for s in said if s.tool), None) or _summary(connection, window)
+    summary = next((s for s in said if s.tool and s.tool != SUMMARY_TOOL), None)
+    summary = summary or _summary(connection, window)
     words = next((s for s in said if not s.tool and not s.agent), None)
     if summary is not None:
         items.append(

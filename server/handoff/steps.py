@@ -7,6 +7,7 @@ from keepthread.stores.records import Entry
 
 COMMAND_CHARS_MAX = 1_500
 HEAD_CHARS, TAIL_CHARS = 160, 320
+BRIEF_CHARS = 160
 
 _EDITOR_COMMANDS = frozenset(
     "open goto scroll_up scroll_down create insert edit append str_replace_editor search_dir search_file "
@@ -25,6 +26,15 @@ def step_line(entry: Entry) -> str:
     ended = _trust(entry) + (", failed" if entry.is_error else "") + (", SUSPECT" if entry.suspect else "")
     agent = f", by {quote(entry.agent, 40)}" if entry.agent else ""
     return f"- {entry.id} [{_tool(entry)}, {_time(entry)}{ended}{agent}]: {call_text(entry)} → {shortened(entry)}\n"
+
+
+def brief_line(entry: Entry) -> str:
+    """Return a call on a short line: what was called, and the end of what came back."""
+    called = quote(command_of(entry) or _argument(entry), BRIEF_CHARS)
+    text = entry.output.strip()
+    end = f"…{text[1 - BRIEF_CHARS :]}" if len(text) > BRIEF_CHARS else text
+    ended = ", failed" if entry.is_error else ""
+    return f"- {entry.id} [{_tool(entry)}, {_time(entry)}{ended}]: {called} → {quote(end)}\n"
 
 
 def call_text(entry: Entry) -> str:

@@ -244,7 +244,8 @@ def task_tools(memory: Memory, run: Run) -> list[Tool]:
                 task_done=task_done,
             )
             found = memory.reconcile(caller, run_commands=True).lines()
-            return "\n".join([outcome_text(outcome), *(f"FOUND {line}" for line in found)])
+            lines = [outcome_text(outcome), *(f"FOUND {line}" for line in found)]
+            return "\n".join(filter(None, [*lines, memory.summarise(caller)]))
 
         return success(await run(work))
 
