@@ -118,6 +118,55 @@ def test_looking_at_a_hostile_repository_runs_nothing(
     assert trap.sprung() == []
 
 
+@pytest.mark.parametrize("inside", ["include.path", "includeIf.gitdir:/.path", "worktree"])
+def test_settings_that_come_by_an_include_run_nothing_either(
+    tmp_path: Path, trap: Trap, inside: str
+) -> None:
+    made = Repository(tmp_path / "w")
+    made.write(".gitattributes", "*.py filter=evil diff=evil\n")
+    made.commit("first", a="one\n", b="two\n", c="three\n")
+    armed = tmp_path / "armed"
+    for name in ("core.fsmonitor", "core.sshCommand", "diff.external", "filter.evil.clean", "core.pager"):
+        program = trap.program(name.replace(".", "-"))
+        made.git("config", "--file", str(armed), name, program)
+    if inside == "worktree":
+        made.git("config", "extensions.worktreeConfig", "true")
+        armed.rename(made.tree / ".git" / "config.worktree")
+    else:
+        made.git("config", inside, str(armed))
+    _dirty(made)
+    subprocess.run(["git", "-C", str(made), "diff"], capture_output=True, check=False, timeout=20)
+    assert trap.sprung()  # they do spring under git as people use it
+    for marker in trap.markers.iterdir():
+        marker.unlink()
+    found = {c.path for c in GitTruth(str(made)).changes_since("", 0)}
+    assert {"a.py", "c.py", "untracked.py"} <= found
+    assert trap.sprung() == []
+
+
+def test_settings_that_come_by_the_environment_run_nothing_and_lead_nowhere_else(
+    tmp_path: Path, trap: Trap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, other = Repository(tmp_path / "w"), Repository(tmp_path / "other")
+    made.commit("first", a="one\n", b="two\n", c="three\n")
+    other.commit("elsewhere", z="1\n")
+    _dirty(made)
+    programs = (
+        "GIT_EXTERNAL_DIFF", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_PAGER", "GIT_EDITOR", "GIT_ASKPASS",
+        "GIT_SEQUENCE_EDITOR", "GIT_PROXY_COMMAND",
+    )  # fmt: skip
+    for name in programs:
+        monkeypatch.setenv(name, trap.program(name))
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "core.fsmonitor")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", trap.program("fsmonitor"))
+    monkeypatch.setenv("GIT_DIR", str(other.tree / ".git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(other.tree / ".git" / "index"))
+    found = {c.path for c in GitTruth(str(made)).changes_since("", 0)}
+    assert {"a.py", "c.py", "untracked.py"} <= found and "z.py" not in found
+    assert trap.sprung() == []
+
+
 def test_the_traps_do_spring_under_git_as_people_use_it(hostile: Repository, trap: Trap) -> None:
     _dirty(hostile)
     for marker in trap.markers.iterdir():
