@@ -20,6 +20,9 @@ from evals.resume.controls import ControlMind, Notes
 from evals.resume.policy import Agent, Mind
 from evals.resume.repository import SERVER_PID, World
 
+MODEL = "model:"
+"""A memory named ``model:NAME`` is Keepthread used by that model, instead of by the scripted agent."""
+
 DONE, CONTEXT_FULL, SERVER_LOST = 0, 10, 11
 MODULES_A_CONTEXT = 20
 
@@ -47,6 +50,8 @@ class Fate:
 
 async def work(tree: Path, memory: str, fate: Fate) -> int:
     """Work in this process; return its exit status."""
+    if memory.startswith(MODEL):
+        return await _work_with_model(tree, memory.removeprefix(MODEL), fate)
     async with _mind(tree, memory, fate) as mind:
         agent = Agent(mind, _FatedWorld(tree, fate))
         while await agent.step():
@@ -54,6 +59,16 @@ async def work(tree: Path, memory: str, fate: Fate) -> int:
                 await mind.hand_off("migrating modules", "the next pending item", done=False)
                 return CONTEXT_FULL
     return DONE
+
+
+async def _work_with_model(tree: Path, model: str, fate: Fate) -> int:
+    # The API's client is an extra, and takes 1.5 s to import.
+    from evals.resume.model_loop import ModelLoop  # noqa: PLC0415
+    from evals.resume.with_keepthread import client_session  # noqa: PLC0415
+
+    async with client_session(tree, fate.point) as session:
+        done = await ModelLoop(session, _FatedWorld(tree, fate), model).run()
+    return DONE if done else CONTEXT_FULL
 
 
 class _FatedWorld(World):

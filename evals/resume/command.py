@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from evals.resume.suite import MEMORIES, Result, Run, figures, held_against, run_once
+from evals.resume.agent import MODEL
+from evals.resume.suite import CONTROLS, Result, Run, figures, held_against, run_once
 from keepthread.server.context.tokens import TokenCounter
 
 
@@ -23,22 +24,30 @@ def add_command(commands: Any) -> None:
         "--out", type=Path, help="JSON Lines of the runs; what is there is not run again"
     )
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
+    parser.add_argument(
+        "--model",
+        default="",
+        help="this model of the Messages API instead of the scripted agent; no controls",
+    )
     parser.set_defaults(command=run_resume)
 
 
 def run_resume(options: argparse.Namespace) -> int:
     """Run, print the figures, and return 1 unless Keepthread is perfect and the controls are not."""
     counter = TokenCounter()
-    plain, reference = run_once("keepthread", 0, 0, counter)
+    ours = MODEL + options.model if options.model else "keepthread"
+    counts = {ours: options.seeds}
+    if not options.model:
+        counts |= dict.fromkeys(CONTROLS, options.controls)
+    plain, reference = run_once(ours, 0, 0, counter)
     _tell(plain)
     runs = _read(options.out)
     known = {(r.memory, r.seed) for r in runs}
-    counts = {m: options.seeds if m == "keepthread" else options.controls for m in MEMORIES}
     wanted = [(m, seed) for m, count in counts.items() for seed in range(1, count + 1)]
     with ThreadPoolExecutor(options.jobs) as pool:
         left = [w for w in wanted if w not in known]
         runs += pool.map(lambda w: _run(w[0], w[1], options, reference, counter), left)
-    by_memory = {m: [r for r in runs if r.memory == m] for m in MEMORIES}
+    by_memory = {m: [r for r in runs if r.memory == m] for m in counts}
     for memory, found in by_memory.items():
         if found:
             print(f"{memory}: {json.dumps(figures(found))}")
@@ -47,8 +56,9 @@ def run_resume(options: argparse.Namespace) -> int:
 
 def proves_something(runs: dict[str, list[Run]]) -> bool:
     """True when every run with Keepthread is perfect, and no run with another memory is."""
-    controls = [r for memory, found in runs.items() if memory != "keepthread" for r in found]
-    return all(r.perfect for r in runs["keepthread"]) and not any(r.perfect for r in controls)
+    controls = [r for memory in CONTROLS for r in runs.get(memory, [])]
+    ours = [r for memory, found in runs.items() if memory not in CONTROLS for r in found]
+    return all(r.perfect for r in ours) and not any(r.perfect for r in controls)
 
 
 def _run(

@@ -17,7 +17,8 @@ from evals.resume.agent import CONTEXT_FULL, DONE, SERVER_LOST
 from evals.resume.repository import World
 from keepthread.server.context.tokens import TokenCounter
 
-MEMORIES = ("keepthread", "notes", "none")
+CONTROLS = ("notes", "none")
+MEMORIES = ("keepthread", *CONTROLS)
 POINTS_A_RUN = 580
 """About how many points a run has, to spread the kills over it."""
 
@@ -105,7 +106,7 @@ def held_against(run: Run, result: Result, uninterrupted: Result) -> Run:
 def _process(tree: Path, memory: str, deadly: bool, kills: int, chance: random.Random) -> int:
     """Run one process of the agent to its end; return its exit status, negative for a signal."""
     points = chance.randint(1, 2 * POINTS_A_RUN // (kills + 1)) if deadly else 0
-    victim = chance.choice(VICTIMS) if memory == "keepthread" else "agent"
+    victim = "agent" if memory in CONTROLS else chance.choice(VICTIMS)
     delay = chance.uniform(0, DELAY_SECONDS_MAX)
     (tree.parent / "killed").unlink(missing_ok=True)
     command = [

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from mcp import Client, StdioServerParameters
 from mcp.types import TextContent
@@ -63,24 +63,77 @@ def read_window(text: str) -> Knowledge:
     )
 
 
-class KeepthreadMind:
-    """One agent process's connection. Made by ``keepthread_mind``."""
+class Session(Protocol):
+    """The ways in which a mind reaches its memory: tools that it calls, and hooks that see what it does."""
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> tuple[bool, str]:
+        """Call a tool of the server; return (failed, text)."""
+
+    def hook(self, event: str, **payload: Any) -> str:
+        """Deliver one event of the client's hook; return what it prints."""
+
+    def tool_hook(
+        self, name: str, given: dict[str, Any], answer: object, succeeded: bool = True
+    ) -> None:
+        """Deliver what a tool of the client did."""
+
+
+class ClientSession:
+    """One agent process's connection: an MCP client and the hook command. Made by ``client_session``."""
 
     def __init__(
         self, client: Client, environ: Mapping[str, str], tree: Path, point: Callable[[], None]
     ) -> None:
-        self._client, self._environ, self._tree, self._point = client, environ, tree, point
+        self.client, self._environ, self._tree, self._point = client, environ, tree, point
         self._shown = tree.parent / "windows.jsonl"
         self._calls = 0
 
+    async def call(self, tool: str, arguments: dict[str, Any]) -> tuple[bool, str]:
+        self._point()
+        result = await self.client.call_tool(tool, arguments)
+        self._point()
+        (block,) = result.content
+        assert isinstance(block, TextContent)
+        if tool == "get_context":
+            with self._shown.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(block.text) + "\n")
+        return bool(result.is_error), block.text
+
+    def hook(self, event: str, **payload: Any) -> str:
+        self._point()
+        common = {
+            "hook_event_name": event,
+            "session_id": self._environ["CLAUDE_CODE_SESSION_ID"],
+            "cwd": str(self._tree),
+        }
+        done = subprocess.run(
+            [keepthread_command(), "hook", "claude-code"], input=json.dumps(common | payload),
+            env=dict(self._environ), cwd=self._tree, stdout=subprocess.PIPE, text=True, check=True,
+        )  # fmt: skip
+        self._point()
+        return done.stdout
+
+    def tool_hook(
+        self, name: str, given: dict[str, Any], answer: object, succeeded: bool = True
+    ) -> None:
+        self._calls += 1
+        event = "PostToolUse" if succeeded else "PostToolUseFailure"
+        result = {"tool_response": answer} if succeeded else {"error": answer}
+        ref = f"{self._environ['CLAUDE_CODE_SESSION_ID']}-{self._calls}"
+        self.hook(event, tool_name=name, tool_input=given, tool_use_id=ref, **result)
+
+
+class KeepthreadMind:
+    """What the agent knows and says, by way of a session."""
+
+    def __init__(self, session: Session, tree: Path) -> None:
+        self._session, self._tree = session, tree
+
     async def knowledge(self) -> Knowledge:
-        text = await self._call("get_context")
-        with self._shown.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(text) + "\n")
-        return read_window(text)
+        return read_window(await self._call("get_context"))
 
     async def hear(self, words: str) -> None:
-        self.hook("UserPromptSubmit", prompt=words, prompt_id=uuid.uuid4().hex)
+        self._session.hook("UserPromptSubmit", prompt=words, prompt_id=uuid.uuid4().hex)
 
     async def begin(self, goal: str, constraint: str) -> None:
         await self._call("start_task", goal=goal, constraints=[constraint], source="user")
@@ -116,56 +169,33 @@ class KeepthreadMind:
         await self._call("record_decision", decision=decision, reason=reason)
 
     async def saw_file(self, path: str, text: str) -> None:
-        self._tool("Read", {"file_path": str(self._tree / path)}, {"file": {"content": text}})
+        self._session.tool_hook(
+            "Read", {"file_path": str(self._tree / path)}, {"file": {"content": text}}
+        )
 
     async def saw_edit(self, path: str, before: str, after: str) -> None:
         given = {"file_path": str(self._tree / path), "old_string": before, "new_string": after}
-        self._tool("Edit", given, {"structuredPatch": []})
+        self._session.tool_hook("Edit", given, {"structuredPatch": []})
 
     async def saw_run(self, command: str, succeeded: bool, output: str) -> None:
         answer = {"stdout": output, "stderr": "", "interrupted": False}
-        self._tool("Bash", {"command": command}, answer if succeeded else output, succeeded)
+        self._session.tool_hook(
+            "Bash", {"command": command}, answer if succeeded else output, succeeded
+        )
 
     async def hand_off(self, doing: str, following: str, done: bool) -> None:
         await self._call("hand_off", doing=doing, next=following, task_done=done)
 
-    def hook(self, event: str, **payload: Any) -> None:
-        """Deliver one event through the hook command."""
-        self._point()
-        common = {
-            "hook_event_name": event,
-            "session_id": self._environ["CLAUDE_CODE_SESSION_ID"],
-            "cwd": str(self._tree),
-        }
-        subprocess.run(
-            [keepthread_command(), "hook", "claude-code"], input=json.dumps(common | payload).encode(),
-            env=dict(self._environ), cwd=self._tree, stdout=subprocess.DEVNULL, check=True,
-        )  # fmt: skip
-        self._point()
-
-    def _tool(
-        self, name: str, given: dict[str, Any], answer: object, succeeded: bool = True
-    ) -> None:
-        self._calls += 1
-        event = "PostToolUse" if succeeded else "PostToolUseFailure"
-        result = {"tool_response": answer} if succeeded else {"error": answer}
-        ref = f"{self._environ['CLAUDE_CODE_SESSION_ID']}-{self._calls}"
-        self.hook(event, tool_name=name, tool_input=given, tool_use_id=ref, **result)
-
     async def _call(self, tool: str, *, may_fail: bool = False, **arguments: Any) -> str:
-        self._point()
-        result = await self._client.call_tool(tool, arguments)
-        self._point()
-        (block,) = result.content
-        assert isinstance(block, TextContent)
-        if result.is_error and not may_fail:
-            raise RuntimeError(f"{tool} {arguments}: {block.text}")
-        return block.text
+        failed, text = await self._session.call(tool, arguments)
+        if failed and not may_fail:
+            raise RuntimeError(f"{tool} {arguments}: {text}")
+        return text
 
 
 @asynccontextmanager
-async def keepthread_mind(tree: Path, point: Callable[[], None]) -> AsyncIterator[KeepthreadMind]:
-    """Begin a client session: its server, and the hook of its start."""
+async def client_session(tree: Path, point: Callable[[], None]) -> AsyncIterator[ClientSession]:
+    """Start a client with its server; its hooks are the caller's to deliver."""
     folder = tree.parent
     kept = {
         k: v for k, v in os.environ.items() if not k.startswith(("KEEPTHREAD_", "CLAUDE", "GIT_"))
@@ -183,9 +213,15 @@ async def keepthread_mind(tree: Path, point: Callable[[], None]) -> AsyncIterato
         cwd=tree,
     )  # fmt: skip
     async with Client(server) as client:
-        mind = KeepthreadMind(client, environ, tree, point)
-        mind.hook("SessionStart", source="startup")
-        yield mind
+        yield ClientSession(client, environ, tree, point)
+
+
+@asynccontextmanager
+async def keepthread_mind(tree: Path, point: Callable[[], None]) -> AsyncIterator[KeepthreadMind]:
+    """Begin a client session: its server, and the hook of its start."""
+    async with client_session(tree, point) as session:
+        session.hook("SessionStart", source="startup")
+        yield KeepthreadMind(session, tree)
 
 
 def _first(pattern: str, text: str) -> str:

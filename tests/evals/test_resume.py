@@ -14,9 +14,11 @@ from evals.resume.policy import TITLES, Agent, migration_of
 from evals.resume.repository import MODULES, World
 from evals.resume.suite import Result, Run, figures, held_against, run_once
 from evals.resume.with_keepthread import read_window
+from tests.evals.scripted_messages import KEY, scripted_messages
 from tests.server.world import COUNTER
 
 SEEDS, KILLS = (1, 2, 3), 2
+MODEL = "model:claude-scripted"
 
 
 @pytest.fixture(scope="module")
@@ -25,15 +27,23 @@ def runs() -> dict[str, list[Run]]:
     wanted = [
         ("keepthread", 0),
         *(("keepthread", seed) for seed in SEEDS),
+        (MODEL, 1),
         ("notes", 1),
         ("none", 1),
     ]
-    with ThreadPoolExecutor(3) as pool:
-        done = list(pool.map(lambda w: run_once(w[0], w[1], KILLS if w[1] else 0, COUNTER), wanted))
+    with scripted_messages() as server, pytest.MonkeyPatch.context() as patched:
+        patched.setenv("ANTHROPIC_API_KEY", KEY)
+        patched.setenv("ANTHROPIC_BASE_URL", server.url)
+        with ThreadPoolExecutor(3) as pool:
+            done = list(
+                pool.map(lambda w: run_once(w[0], w[1], KILLS if w[1] else 0, COUNTER), wanted)
+            )
+    assert server.faults == []
+    assert server.overloaded == server.conversations > KILLS  # each began with a 529
     (plain, uninterrupted), *others = done
     assert plain.finished and plain.kills == 0
     held = [held_against(run, result, uninterrupted) for run, result in others]
-    return {m: [r for r in held if r.memory == m] for m in ("keepthread", "notes", "none")}
+    return {m: [r for r in held if r.memory == m] for m in ("keepthread", MODEL, "notes", "none")}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -45,6 +55,12 @@ def test_a_killed_agent_ends_with_the_tree_of_the_uninterrupted_run(
     assert run.finished and run.same_tree
     assert run.repeated <= run.kills
     assert (run.reverted_again, run.stale_builds, run.poison, run.unstamped) == (0, 0, 0, 0)
+
+
+def test_a_model_behind_the_messages_api_goes_on_likewise(runs: dict[str, list[Run]]) -> None:
+    (run,) = runs[MODEL]
+    assert run.kills == KILLS
+    assert run.perfect
 
 
 def test_without_memory_and_with_naive_notes_the_same_agent_does_clearly_worse(
