@@ -13,6 +13,7 @@ import apsw
 
 from keepthread.stores.query import fetch_all, fetch_one, fetch_value
 from keepthread.stores.records import Tags, scope_agrees
+from keepthread.stores.subjects import Subjects
 
 VECTORS_MAX = 8
 """Query vectors whose cosines are kept: the focus items of late."""
@@ -36,6 +37,7 @@ class FactIndex:
         self._head = 0
         self._facts: dict[int, Candidate] = {}
         self._cosines: dict[bytes, dict[int, float]] = {}
+        self._subjects = Subjects()
 
     def candidates(self, connection: apsw.Connection, scope: Tags, now: str) -> list[Candidate]:
         """Return the facts whose scope agrees with ``scope`` and that have not expired by ``now``."""
@@ -65,6 +67,11 @@ class FactIndex:
             found.update((seq, cosine) for seq, cosine in rows if cosine is not None)
         return found
 
+    def named_in(self, text: str) -> set[int]:
+        """Return the facts whose subject, by any of its names, stands in ``text``; also such as are
+        no longer current."""
+        return self._subjects.named_in(text)
+
     def _refresh(self, connection: apsw.Connection) -> None:
         head = int(fetch_value(connection, "SELECT coalesce(max(seq), 0) FROM journal"))
         if head == self._head:
@@ -76,7 +83,7 @@ class FactIndex:
             (self._head,),
         )
         if undone is not None or head < self._head:
-            self._head, self._facts = 0, {}
+            self._head, self._facts, self._subjects = 0, {}, Subjects()
         span = (self._head, head)
         replaced = fetch_all(
             connection, "SELECT old FROM supersession WHERE new > ? AND new <= ?", span
@@ -94,7 +101,19 @@ class FactIndex:
         for seq, observed, confidence, expires_at in rows:
             scope = scopes.get(seq, ())
             self._facts[seq] = Candidate(seq, observed, confidence, str(expires_at), scope)
+        for seq, subject in _subjects(connection, *span):
+            if seq in self._facts:
+                self._subjects.add(seq, subject)
         self._head = head
+
+
+def _subjects(connection: apsw.Connection, after: int, until: int) -> list[tuple[int, str]]:
+    return fetch_all(
+        connection,
+        "SELECT f.seq, b.text FROM fact f CROSS JOIN body b ON b.seq = f.seq AND b.field = 'subject' "
+        "WHERE f.seq > ? AND f.seq <= ?",
+        (after, until),
+    )
 
 
 def _scopes(connection: apsw.Connection, after: int, until: int) -> dict[int, Tags]:

@@ -1,25 +1,34 @@
 """The rank of facts: 0.6 relevance + 0.25 recency + 0.15 confidence (settings).
 
-Relevance is hybrid: cosine between the stored vectors of the focus and the fact, and BM25 of the
-focus's words, each in 0..1. Recency halves every seven days, counted from the newest fact in
-scope, so that the same database gives the same order on any day.
+Relevance is the best of three, each in 0..1: whether the focus names the fact's subject, the cosine
+between the stored vectors of focus and fact, and how much of the focus's rare words the fact holds.
+None of them depends on how the other facts fare, and below a floor it is nothing: no fact is
+relevant only because no other is more so. Recency halves every seven days, counted from the newest
+fact in scope, so that the same database gives the same order on any day.
 """
 
 import heapq
 import math
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import apsw
 
 from keepthread.stores.fact_index import FactIndex
-from keepthread.stores.fulltext import match_any
+from keepthread.stores.fulltext import terms
 from keepthread.stores.query import fetch_all, fetch_one
 from keepthread.stores.records import Tags
 
 HALF_LIFE_DAYS = 7.0
+NAMED = 0.8  # of a fact whose subject the focus names; the cosine gives the rest
 LEXICAL_MAX = 0.8  # words in common alone never make a fact fully relevant
-COSINE_FLOOR = 0.25
-"""Unrelated pairs of texts never exceeded .217 in measurement; below the floor nothing is relevant."""
+COSINE_UNRELATED = 0.25
+"""Unrelated pairs of texts never exceeded .217 in measurement."""
+RELEVANCE_FLOOR = 0.3  # a cosine of .475, or seven tenths of the rare words
+RARE_WORDS = 4
+"""A fact that holds as much of the focus as its four rarest words weigh holds enough of it."""
+POSTINGS_MAX = 1000
+"""A word that stands in more records than this tells nothing about any of them."""
 
 
 class Weights(NamedTuple):
@@ -64,13 +73,7 @@ def rank_facts(
     facts = index.candidates(connection, scope, now)
     row = fetch_one(connection, "SELECT vec FROM record_vector WHERE seq = ?", (focus,))
     cosines = index.cosines(connection, row[0]) if row is not None else {}
-    near = {
-        seq: (cosine - COSINE_FLOOR) / (1 - COSINE_FLOOR)
-        for seq, cosine in cosines.items()
-        if cosine > COSINE_FLOOR
-    }
-    for seq, share in _lexical(connection, query).items():
-        near[seq] = max(near.get(seq, 0.0), share)
+    near = _relevance(cosines, _lexical(connection, query, len(facts)), index.named_in(query))
     newest = max((f.observed for f in facts), default=0)
     share, fresh, sure = weights
     half_life = HALF_LIFE_DAYS * 86_400
@@ -98,16 +101,38 @@ def rank_facts(
     }, len(facts)
 
 
-def _lexical(connection: apsw.Connection, query: str) -> dict[int, float]:
-    """Return BM25 of the query's words by fact, as a share of the best, at most LEXICAL_MAX."""
-    match = match_any(query)
-    if not match:
-        return {}
-    rows = fetch_all(
-        connection,
-        "SELECT rowid, -bm25(record_fts, 1.0, 2.0, 0.5) FROM record_fts WHERE record_fts MATCH ? "
-        "ORDER BY 2 DESC LIMIT 1000",
-        (match,),
-    )
-    best = max((r[1] for r in rows), default=0.0)
-    return {seq: LEXICAL_MAX * bm25 / best for seq, bm25 in rows} if best > 0 else {}
+def _relevance(
+    cosines: Mapping[int, float], lexical: Mapping[int, float], named: Iterable[int]
+) -> dict[int, float]:
+    """Return the relevance of facts by seq; those below the floor are left out."""
+    near = {seq: (c - COSINE_UNRELATED) / (1 - COSINE_UNRELATED) for seq, c in cosines.items()}
+    found = {seq: NAMED + (1 - NAMED) * max(0.0, near.get(seq, 0.0)) for seq in named}
+    for shares in (near, lexical):
+        for seq, share in shares.items():
+            if share >= RELEVANCE_FLOOR and share > found.get(seq, 0.0):
+                found[seq] = share
+    return found
+
+
+def _lexical(connection: apsw.Connection, query: str, facts: int) -> dict[int, float]:
+    """Return by fact how much of the query's words it holds, each weighed by its rarity among
+    so many ``facts``; at most LEXICAL_MAX.
+
+    Half of it is nothing yet: two statements of one workspace often share as much.
+    """
+    weights: list[float] = []
+    held: dict[int, float] = {}
+    for word in terms(query):
+        rows = fetch_all(
+            connection,
+            "SELECT rowid FROM record_fts WHERE record_fts MATCH ? LIMIT ?",
+            (f'"{word}"', POSTINGS_MAX + 1),
+        )
+        if len(rows) > POSTINGS_MAX:
+            continue
+        weight = math.log(1 + facts / (1 + len(rows)))
+        weights.append(weight)
+        for (seq,) in rows:
+            held[seq] = held.get(seq, 0.0) + weight
+    enough = sum(sorted(weights, reverse=True)[:RARE_WORDS]) or 1.0
+    return {seq: LEXICAL_MAX * min(1.0, 2 * mass / enough - 1) for seq, mass in held.items()}

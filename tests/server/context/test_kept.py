@@ -41,7 +41,7 @@ class Writer:
             elif name == "undo" and self._replacing:
                 add_fact_event(tx, self._author, self._replacing.pop(), "retracted", reason="no")
             elif name == "focus":
-                made = add_item(tx, self._author, PlanState("a step", status="in_progress"))
+                made = add_item(tx, self._author, PlanState("a next step", status="in_progress"))
                 self._vector(tx, made.seq)
             else:
                 self._fact(tx, name, old)
@@ -58,6 +58,7 @@ class Writer:
             observed_at=f"2026-09-{1 + number % 28:02d}T00:00:00.000Z",
             expires_at="2026-09-20T00:00:00.000Z" if name == "expiring" else "",
             confidence=0.5 + number % 5 / 10,
+            subject="the next step | port" if number % 4 == 0 else "",
             level=1,
         )
         made = add_fact(tx, self._author, draft)
