@@ -11,7 +11,7 @@ from keepthread.validators.vocabulary import is_generic, stem, synonyms
 
 _EMPTY: Final = re.compile(
     r"(?i)(?:no (?:matches|results|files|match|occurrences|output|such)\b.*"
-    r"|(?:found )?0 \w+.*|(?:no|empty) (?:output|result)s?|none|null|nothing found.*"
+    r"|(?:found )?0(?: \w+.*)?|(?:no|empty) (?:output|result)s?|none|null|nothing found.*"
     r"|exit code:? ?1|your command ran successfully and did not produce any output)"
 )
 _WORD: Final = re.compile(r"\w")
@@ -115,6 +115,7 @@ def _says_so(claim: Claim, denied: Sequence[str], source: Source) -> bool:
     lines = [line for line in source.text.splitlines() if len(line) < 200]
     affirmed = {w for w in claim.words if w not in claim.negated}
     affirmed |= {name.lower() for name in claim.names} - claim.negated
+    affirmed = {w for w in affirmed if source.find_word(stem(w), in_args=True) < 0}
     return any(
         _any_stands(map(stem, denied), line) and (not affirmed or _any_stands(affirmed, line))
         for line in lines

@@ -8,9 +8,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from keepthread.validators.locating import Hit, locate
+from keepthread.validators.locating import Hit
 from keepthread.validators.sources import Source, find_stem
-from keepthread.validators.values import Claim, Value, key_before
+from keepthread.validators.values import Claim, Value
 from keepthread.validators.vocabulary import content_words, stem, synonyms
 
 _KEY: Final = re.compile(
@@ -38,36 +38,6 @@ def is_assigned(claim: Claim, value: Value, source: Source, hit: Hit) -> bool:
     return bool(stems) and any(stems & synonyms(word) for word in claim.words)
 
 
-def other_value(claim: Claim, sources: Sequence[Source]) -> str:
-    """Why a stated number is wrong where the entries assign its key another one, or ""."""
-    for value in claim.values:
-        key = key_before(claim, value) if value.kind == "number" and not value.negated else ""
-        if not key or value.unit or value.about or value.of_line:
-            continue
-        shown = [m.group(1) for s in sources for m in _assignments(key, s.low)]
-        together = any(
-            find_stem(s.low, s.text, key, *_line_around(s.text, h.start)) >= 0
-            for h in locate(value, sources)
-            for s in [sources[h.source]]
-            if not h.in_args
-        )
-        if shown and not together:
-            return f"the cited entry says {shown[0]}, not {value.text}"
-    return ""
-
-
-def _assignments(key: str, low: str) -> list[re.Match[str]]:
-    prefix = key[:-1] if key.endswith("i") else key
-    return list(
-        re.finditer(rf"(?<![a-z@/.]){re.escape(prefix)}[a-z]{{0,4}}[\"']?\s?[:=]\s?(\d[\d.]*)", low)
-    )
-
-
-def _line_around(text: str, at: int) -> tuple[int, int]:
-    stop = text.find("\n", at)
-    return text.rfind("\n", 0, at) + 1, stop if stop >= 0 else len(text)
-
-
 def created_elsewhere(claim: Claim, sources: Sequence[Source]) -> str:
     """Why "X was created" is not said by calls that only ran, read or edited X, or ""."""
     if not _CREATED.search(claim.text) or not any(v.kind == "path" for v in claim.values):
@@ -79,25 +49,6 @@ def created_elsewhere(claim: Claim, sources: Sequence[Source]) -> str:
         if _CREATES.search(source.runs) or _CREATES.search(source.text[:200]):
             return ""
     return "the cited call did not create it"
-
-
-def other_row(claim: Claim, sources: Sequence[Source]) -> str:
-    """Why a table says it of another row: what the claim joins stands in no one row, or ""."""
-    if _JOINED.search(claim.text):
-        return ""  # "a.py and b.py exist" speaks of several rows
-    wanted = {w for w in _TOKEN.findall(claim.text.lower()) if len(w) > 2 or w.isdigit()}
-    for source in sources:
-        rows = [line for line in source.low.splitlines() if line.strip()][:200]
-        cells = sum(bool(_CELLS.search(row)) and not _GUTTER.match(row) for row in rows)
-        if len(rows) < 2 or cells < 0.8 * len(rows):
-            continue
-        held = [wanted & set(_TOKEN.findall(row)) for row in rows]
-        rare = {w for w in wanted if 0 < sum(w in tokens for tokens in held) <= len(rows) / 2}
-        heading = held[0] if rows[0].upper() == source.text.splitlines()[0] else set()
-        rare -= heading
-        if len(rare) > 1 and max(len(tokens & rare) for tokens in held) < 2:
-            return "the cited entry says it of another row"
-    return ""
 
 
 def commit_agrees(claim: Claim, sources: Sequence[Source], hits: Sequence[Hit]) -> bool:

@@ -14,11 +14,10 @@ from keepthread.validators.bindings import (
     commit_agrees,
     created_elsewhere,
     is_assigned,
-    other_row,
-    other_value,
 )
 from keepthread.validators.counting import Count, counts_of
 from keepthread.validators.evidence import Evidence, Passage
+from keepthread.validators.lists import other_compound, unlisted
 from keepthread.validators.locating import Hit, locate, locate_joined
 from keepthread.validators.outcomes import OUTCOME_STEMS, Outcome, judge_outcome
 from keepthread.validators.passages import (
@@ -31,7 +30,9 @@ from keepthread.validators.passages import (
     word_weight,
 )
 from keepthread.validators.polarity import judge_order, judge_polarity, judge_substitution
+from keepthread.validators.rivals import find_rival
 from keepthread.validators.sources import Source
+from keepthread.validators.tables import other_row
 from keepthread.validators.values import Claim, Value, is_code_name, is_question, parse_claim
 from keepthread.validators.vocabulary import ALIASED, aliases, stem
 
@@ -63,8 +64,8 @@ _LOST_NAME: Final = 2.0
 _LOCAL: Final = 1.4  # how much it counts that the words stand together
 _AGREED: Final = 1.0  # an outcome, an empty search or an order that agrees
 _SAID: Final = 0.2  # a user's message is short and speaks of few things
-_ENOUGH: Final = -0.4
-_ENOUGH_WORDS: Final = 0.3  # of a claim of which neither value nor name was found
+_ENOUGH: Final = -0.6
+_ENOUGH_WORDS: Final = -0.2  # of a claim of which neither value nor name was found
 _CLOSE, _CLOSE_SAID = 0.65, 0.5  # cosines (all-MiniLM-L6-v2) that mean the same
 _NEARLY: Final = 2.0  # what closeness in meaning may make up for
 _SOME_WORDS: Final = 0.25  # the least share of words before embeddings are asked
@@ -100,6 +101,7 @@ class _Found(NamedTuple):
     """What of a claim was found: hits, points for what is telling, and words by weight."""
 
     hits: tuple[Hit, ...]
+    placed: tuple[tuple[Value, tuple[Hit, ...]], ...]  # values and names, each with its hits
     missing: tuple[str, ...]
     strength: float
     words: float  # sum of the weights of words found anywhere in the entries
@@ -165,12 +167,12 @@ def _objection(
         return "the cited entries do not speak of this", _unmatched(claim, sources)
     if not commit_agrees(claim, sources, found.hits):
         return "the cited entry says it of another commit", (claim.text,)
-    against = created_elsewhere(claim, sources) or other_row(claim, sources)
+    against = created_elsewhere(claim, sources) or other_row(claim, found.placed, sources)
+    against = against or find_rival(claim, found.placed, sources) or other_compound(claim, sources)
     if against or agreed or not windows:
         return against, (claim.text,) if against else ()
     prose = windows[0].passage.entry in said
     against = judge_polarity(claim, [w.text for w in windows[:8]], prose=prose)
-    against = against or other_value(claim, sources)
     return against, (claim.text,) if against else ()
 
 
@@ -203,12 +205,14 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
     hits: list[Hit] = []
     missing: list[str] = []
     strength, in_output = 0.0, False
+    placed: list[tuple[Value, tuple[Hit, ...]]] = []
     told = bool(_SAYS_WHAT_RAN.search(claim.text))
     for value in claim.values:
         places = locate(value, sources) or locate_joined(value, sources)
         proven = [p for p in places if not p.in_args or _args_prove(value, sources[p.source], told)]
         if proven:
             hits += proven[:_ANCHORS_MAX]
+            placed.append((value, tuple(proven)))
             if value.negated and claim.absence and not _is_denied(proven, sources):
                 continue
             shown = any(not p.in_args or sources[p.source].writes for p in proven)
@@ -229,11 +233,14 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
     slashed = all(re.fullmatch(r"[a-z]+/[a-z]+", name) for name in claim.names)
     lost = [n for n in claim.names if n not in named and n.lower() not in claim.negated]
     lost = [n for n in lost if not _is_context(n, claim.text)]
+    missing += [n for n in lost if re.search(r"[A-Za-z]\d|\d[A-Za-z]", n) and n.lower() not in ALIASED]
+    missing += unlisted(claim, sources)
     if not named and not agreed and not (slashed and hits):  # "try/except" need not be a path
         missing += lost[:3]
     telling: list[float] = []
     for name, places in named.items():
         hits += places
+        placed.append((Value(name, "code", claim.text.find(name)), tuple(places)))
         shown = any(not p.in_args or sources[p.source].writes for p in places)
         in_output = in_output or shown
         if not any(_reads(name, hit, sources) for hit in places):
@@ -245,7 +252,7 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
     words, lost_words, shown = _covered(claim, sources)
     in_output = in_output or shown
     return _Found(
-        tuple(hits), tuple(missing), strength, words, lost_words, float(len(lost)), in_output
+        tuple(hits), tuple(placed), tuple(missing), strength, words, lost_words, float(len(lost)), in_output
     )
 
 
@@ -313,6 +320,9 @@ def _inflected(name: str, sources: Sequence[Source]) -> list[Hit]:
     else:
         places = [(n, source.find_word(stem(name))) for n, source in enumerate(sources)]
     hits = [Hit(n, at, at + len(name)) for n, at in places if at >= 0]
+    for n, source in enumerate(() if hits or is_code_name(name) else sources):
+        at = source.find_word(stem(name), in_args=True)  # Redis of ``redis-cli``
+        hits += [Hit(n, at, at + len(name), True)] if at >= 0 else []
     for other in () if hits else aliases(name):
         for n, source in enumerate(sources):
             for in_args in (False, True):

@@ -7,11 +7,14 @@ is not found: "60" is not in "600".
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
+from keepthread.validators.dates import clock_pattern, day_pattern
 from keepthread.validators.quantities import measured, unit_agrees
 from keepthread.validators.sources import Source
 from keepthread.validators.values import NUMBER_WORDS, Value
+from keepthread.validators.vocabulary import aliases
 
 
 class Hit(NamedTuple):
@@ -24,6 +27,8 @@ class Hit(NamedTuple):
 
 
 _HITS_MAX: Final = 64
+_SAME: Final = {"none": ("nonetype", "null", "nil"), "null": ("nil", "none"), "http/2": ("http2",)}
+_LOCAL: Final = re.compile(r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0):(\d{2,5})")
 _STATUS_CLASS: Final = re.compile(r"[1-5]xx")
 _SWITCH: Final = re.compile(r"(\w+)=(true|false|none|null)")
 _GREPPED_PATH: Final = re.compile(r"[\w./@+-]+:$")
@@ -61,40 +66,60 @@ def _spans(source: Source, needle: str, *, loose: bool = False) -> Iterator[Span
 
 def _find_text(value: Value, source: Source) -> Iterator[Span]:
     needle = value.text.lower().removesuffix("()").strip()
-    if value.kind == "day":  # "Fridays" of friday, "March" of Mar
-        needle = needle.removesuffix("s")
-        yield from _spans(source, needle if list(_spans(source, needle)) else needle[:3])
-        return
-    found = False
-    for span in _spans(source, needle):
-        found = True
-        yield span
-    if not found and _STATUS_CLASS.fullmatch(needle):  # "5xx" of 503
+    ways = (_as_it_is, _respelled) if value.kind != "day" else (_find_day,)
+    for way in (*ways, *_WAYS.get(value.kind, ())):
+        spans = list(way(needle, source))
+        if spans:
+            yield from spans
+            return
+
+
+def _as_it_is(needle: str, source: Source) -> Iterator[Span]:
+    yield from _spans(source, needle)
+    if _STATUS_CLASS.fullmatch(needle):  # "5xx" of 503
         codes = re.compile(rf"(?<![\w.]){needle[0]}\d\d(?![\w.])")
         yield from ((*m.span(), False) for m in codes.finditer(source.low))
-    if not found and needle.isdigit():  # "0011" of 0011_add_index.sql
+    if needle.isdigit():  # "0011" of 0011_add_index.sql
         yield from ((at, at + len(needle), False) for at in source.find_within(needle))
-    if found:
+
+
+def _find_day(needle: str, source: Source) -> Iterator[Span]:
+    """"2 October 2024" of 2024-10-02, "Fridays" of friday, "March" of Mar."""
+    pattern = day_pattern(needle)
+    if pattern:
+        for low, in_args in ((source.low, False), (source.args_low, True)):
+            yield from ((*m.span(), in_args) for m in islice(pattern.finditer(low), _HITS_MAX))
         return
+    needle = needle.removesuffix("s")
+    yield from _spans(source, needle if list(_spans(source, needle)) else needle[:3])
+
+
+def _respelled(needle: str, source: Source) -> Iterator[Span]:
+    """The same with other white space or quotes, another word for nothing, another local host."""
+    for spelled in _SAME.get(needle, ()):
+        yield from _spans(source, spelled)
     pattern = _wrapped(needle)
     longest = max(re.findall(r"\w+", needle), key=len, default="")
     if pattern and (longest in source.low or longest in source.args_low):
         for text, in_args in ((source.low, False), (source.args_low, True)):
-            for match in pattern.finditer(text):
-                found = True
-                yield match.start(), match.end(), in_args
-    if not found and value.kind == "quoted":
-        yield from _find_target(needle, source)
-    if not found and (flag := _SWITCH.fullmatch(needle)):  # "corner : bool, if True, ..."
+            yield from ((*m.span(), in_args) for m in pattern.finditer(text))
+    if port := _LOCAL.fullmatch(needle):
+        yield from _spans(source, port[1])
+
+
+def _find_switch(needle: str, source: Source) -> Iterator[Span]:
+    """``corner=True`` of "corner : bool, if True, ..."."""
+    if flag := _SWITCH.fullmatch(needle):
         said = re.compile(rf"(?<!\w){flag[1]}\b[^=]{{1,80}}?\b{flag[2]}\b")
         yield from ((*m.span(), False) for m in said.finditer(source.low))
-    if not found and value.kind == "code":
-        yield from _find_parts([p for p in re.split(r"\.|::|->|#|\(|\)", needle) if p], source)
 
 
 def _find_date(value: Value, source: Source) -> Iterator[Span]:
     """A date or time of day as such; "2:30" also of a line ``30 2 * * *`` of a crontab."""
     yield from _find_text(value, source)
+    pattern = clock_pattern(value.text)
+    if pattern:
+        yield from ((*m.span(), False) for m in islice(pattern.finditer(source.low), _HITS_MAX))
     clock = re.fullmatch(r"(\d{1,2}):(\d\d)", value.text)
     if clock:
         hour, minute = map(int, clock.groups())
@@ -137,8 +162,19 @@ def _find_target(command: str, source: Source) -> Iterator[Span]:
             yield found.start(), found.end(), False
 
 
-def _find_parts(parts: list[str], source: Source) -> Iterator[Span]:
+def _find_flag(command: str, source: Source) -> Iterator[Span]:
+    """``rclone copy -n`` where the call asked about ``rclone copy`` and its output tells of ``-n``."""
+    words = command.split()
+    flags = [word for word in words if word.startswith("-")]
+    plain = " ".join(words[: words.index(flags[0])]) if flags else ""
+    if plain and source.find(plain, in_args=True):
+        for at in source.find(flags[-1]) if all(map(source.find, flags)) else ():
+            yield at, at + len(flags[-1]), False
+
+
+def _find_parts(name: str, source: Source) -> Iterator[Span]:
     """``Class.method`` from its class line and its def line; the last part must be in output."""
+    parts = [p for p in re.split(r"\.|::|->|#|\(|\)", name) if p]
     if len(parts) < 2:
         return
     for part in parts[:-1]:
@@ -146,6 +182,12 @@ def _find_parts(parts: list[str], source: Source) -> Iterator[Span]:
             return
     for at in source.find(parts[-1])[:8]:
         yield at, at + len(parts[-1]), False
+
+
+_WAYS: Final = {
+    "quoted": (_find_target, _find_flag, _find_switch),
+    "code": (_find_switch, _find_parts),
+}
 
 
 def _find_path(value: Value, source: Source) -> Iterator[Span]:
@@ -303,6 +345,9 @@ def _find_number(value: Value, source: Source) -> Iterator[Span]:
     if not fitting and value.before and shown.isdigit():
         # "Postgres 15" is said of postgres:15.4
         named = re.compile(rf"{re.escape(value.before)}[\W_v]{{0,4}}{shown}(?=\.\d)")
+        words = (value.before, *aliases(value.before))
+        if any(word in source.args_low for word in words):  # "Node 20" of ``cat .nvmrc``
+            named = re.compile(rf"(?<![\w.]){shown}(?=\.\d+\.\d)")
         fitting = [(*m.span(), False) for m in named.finditer(source.low)]
         yield from fitting
 

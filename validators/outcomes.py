@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from keepthread.validators.sources import Source
-from keepthread.validators.values import Claim
+from keepthread.validators.statuses import line_statuses
+from keepthread.validators.values import NUMBER_WORDS, Claim
 from keepthread.validators.vocabulary import stem
 
 
@@ -26,11 +27,8 @@ class Outcome(NamedTuple):
 
 SILENT: Final = Outcome("silent")
 
-_COUNT: Final = r"(\d+|no|zero|one|two|three|four|five|six|seven|eight|nine|ten)"
-_COUNT_WORDS: Final = {
-    word: n
-    for n, word in enumerate("zero one two three four five six seven eight nine ten".split())
-} | {"no": 0}
+_COUNT_WORDS: Final = {word: n for word, n in NUMBER_WORDS.items() if n < 100} | {"no": 0}
+_COUNT: Final = rf"(\d+|{'|'.join(sorted(_COUNT_WORDS, key=len, reverse=True))})"
 _STATE_WORD: Final = (
     r"(pass(?:ed|es|ing)?|fail(?:ed|s|ing|ures?)?|errors?|warnings?|skipped|problems?"
     r"|vulnerabilit(?:y|ies)|violations?|issues?)"
@@ -135,7 +133,7 @@ _PASS: Final = (
 )
 _FAIL: Final = r"(?:fail(?:s|ed|ing|ures?)?|broken|breaks?|broke|(?:is|are|was|were) red)"
 _WORKED: Final = (
-    r"\b(?:went|ran|goes|runs) through\b|\bcame up\b|\b(?:finished|completed)\.?$"
+    r"\b(?:went|ran|goes|runs) through(?=[.,;:]|$| (?:with|after|in|now)\b)|\bcame up\b|\b(?:finished|completed)\.?$"
     r"|\b(?:complet|finish)(?:es|ed) (?:without|successfully|cleanly)\b"
 )
 _PERSISTS: Final = (
@@ -169,7 +167,7 @@ _COUNT_CLAIM: Final = re.compile(  # not the end of a version: "3.1.8 fails with
     rf"(?:have |has |are |is |were |was |that )?{_STATE_WORD}\b"
 )
 _SHARE_CLAIM: Final = re.compile(
-    rf"(?i)\b{_COUNT}\s+(?:out )?of (?:the )?(?:last )?{_COUNT}\s+(?:[\w-]+\s+){{0,3}}?"
+    rf"(?i)\b{_COUNT}\s+(?:out )?of (?:the )?(?:last )?{_COUNT}\s+(?:[\w/.-]+\s+){{0,4}}?"
     r"(pass|fail|succe|time|crash|error|hang|hung)\w*"
 )
 _CONDITION: Final = re.compile(
@@ -179,6 +177,7 @@ _CONDITION: Final = re.compile(
 _DONE_CLAIM: Final = re.compile(
     r"(?i)\b(?:was|were|is|are|got|been)\s+(?:\w+ly )?"
     r"(?:installed|created|built|deployed|applied|published|pushed|uploaded)\b"
+    r"|\b(?:succeeds?|succeeded|works|worked|is reachable)\.?$"
 )
 _DONE: Final = re.compile(r"already|successfully [a-z]+ed|\bok\b|\bcreated\b|\bapplied\b")
 _NOT: Final = re.compile(r"(?i)\b(?:not|never|no|could|cannot|fail\w*|[a-z]+n['’]t)\b")
@@ -252,14 +251,15 @@ def judge_outcome(claim: Claim, sources: Sequence[Source]) -> Outcome:
     passes, none = bool(_PASS_CLAIM.search(text)), _NONE_CLAIM.search(text)
     fails = bool(_FAIL_CLAIM.search(text)) and not _NONE_FAILS.search(text)
     counted = any(_number(match.group(1)) for match in _COUNT_CLAIM.finditer(text))
-    if not (passes or none or fails or counted):
-        return SILENT
     counts = [
         (n, s, tally(s.low))
         for n, s in enumerate(sources)
         if s.evidence.kind != "message" and not s.writes
     ]
-    wrong = _wrong_count(text, counts)
+    lines = SILENT if counted or none else _judge_lines(text, counts)
+    if not (passes or none or fails or counted):
+        return lines
+    wrong = lines if lines is not SILENT else _wrong_count(text, counts)
     if wrong or (passes and fails and not none):
         return wrong or SILENT  # "X fails while Y passes" is left to the words
     if none and none.group(1) == "issues" and not any(named.search(text) for named, _ in _RUNS):
@@ -315,11 +315,6 @@ def _runs_of_kind(text: str, counts: _Counted) -> _Counted:
 
 
 def _judge_success(claim: Claim, counts: _Counted) -> Outcome:
-    named = _named_status(claim, counts)
-    if named:
-        outcome, passed = named
-        why = "the cited call shows it failing"
-        return outcome if passed else outcome._replace(verdict="contradicts", why=why)
     agreed = SILENT
     for n, source, count in _runs_of_kind(claim.text, counts):
         bad = _failures(count)
@@ -343,11 +338,6 @@ def _judge_success(claim: Claim, counts: _Counted) -> Outcome:
 
 
 def _judge_failure(claim: Claim, counts: _Counted) -> Outcome:
-    named = _named_status(claim, counts)
-    if named:
-        outcome, passed = named
-        why = "the cited call shows it passing"
-        return outcome._replace(verdict="contradicts", why=why) if passed else outcome
     for n, source, count in _runs_of_kind(claim.text, counts):
         bad = _place(_BAD, source.low)
         if _failures(count) or source.evidence.is_error or bad >= 0:
@@ -357,20 +347,16 @@ def _judge_failure(claim: Claim, counts: _Counted) -> Outcome:
     return SILENT
 
 
-def _named_status(claim: Claim, counts: _Counted) -> tuple[Outcome, bool] | None:
-    """The status on the line that names the one test that the claim is about."""
-    names = [v.text for v in claim.values if v.kind in ("code", "path")] + list(claim.names)
-    for name in names:
-        for n, source, _ in counts:
-            for at in source.find(name.lower().rsplit("::", 1)[-1]):
-                start = source.low.rfind("\n", 0, at) + 1
-                stop = source.low.find("\n", at)
-                line = source.low[start : stop if stop >= 0 else len(source.low)]
-                state = re.search(r"\b(passed|ok|pass|✓)\b|\b(failed|fail|error)\b", line)
-                if state and not re.search(r"\d+ (?:passed|failed)", line):
-                    found = Outcome("agrees", "", n, start, start + len(line))
-                    return found, bool(state.group(1))
-    return None
+def _judge_lines(text: str, counts: _Counted) -> Outcome:
+    """Judge what is said of one test or package by the status on its own line."""
+    statuses = line_statuses(text, [(n, source) for n, source, _ in counts])
+    for status in statuses:
+        if not status.agrees:
+            did = "passing" if status.passed else "failing"
+            return Outcome("contradicts", f"the cited call shows it {did}", status.source)
+    if statuses:
+        return Outcome("agrees", "", *statuses[0][:3])
+    return SILENT
 
 
 def _judge_none(kind: str, counts: _Counted) -> Outcome:

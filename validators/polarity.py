@@ -172,13 +172,12 @@ def _switched(match: re.Match[str]) -> str:
 def _shared(claim: Claim, line: str) -> float:
     low = line.lower()
     stems = {stem(w) for w in content_words(line)}
-    wanted = [w for w in claim.words if not opposites(w)]
+    wanted = list(claim.words)
     wanted += [n.lower() for n in claim.names] + [v.text.lower() for v in claim.values]
-    wanted = wanted or list(claim.words)
     if not wanted:
         return 0.0
     return sum(
-        w in stems or bool(synonyms(w) & stems) or (len(w) > 2 and w in low) for w in wanted
+        w in stems or bool((synonyms(w) | opposites(w)) & stems) or (len(w) > 2 and w in low) for w in wanted
     ) / len(wanted)
 
 

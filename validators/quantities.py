@@ -9,7 +9,7 @@ from keepthread.validators.values import UNITS, Value
 
 _TIME_KEY: Final = re.compile(
     r"(?i)time|\*/|ttl|interval|delay|limit|wait|expir|max_?age|duration|period|grace|backoff|elapsed"
-    r"|deadline|sleep|second|minute|hour|lifetime|poll|refresh|retention|real|took|age"
+    r"|deadline|sleep|retry.?after|second|minute|hour|lifetime|poll|refresh|retention|real|took|age"
 )
 _KEY_UNIT: Final = (
     (re.compile(r"(?:_|\b)(?i:ms|millis\w*|milliseconds?)\b|[a-z]Ms\b|Millis"), 1e-3),
@@ -18,7 +18,7 @@ _KEY_UNIT: Final = (
     (re.compile(r"(?i)hours?\b"), 3600.0),
     (re.compile(r"(?i)days?\b"), 86400.0),
 )
-_PERCENT: Final = re.compile(r"(?i)(?:^|\s)%\w|\w%(?:\s|$)|percent|pct")
+_PERCENT: Final = re.compile(r"(?i)(?:^|\s)%[ \w]|\w%(?:\s|$)|percent|pct")
 _SIZE_KEY: Final = {1e3: "kb", 1e6: "mb", 1e9: "gb"}
 # Each pattern begins with a digit, so that the search for it is fast.
 _CANDIDATE: Final = re.compile(r"\d[\d.,_]{0,18}(?: ?[a-zµ%]|:\d\d)")

@@ -29,7 +29,7 @@ _SEARCH_COMMAND: Final = re.compile(
 )
 _SEGMENT: Final = re.compile(r"&&|\|\||[;|\n]")
 _QUESTION: Final = re.compile(
-    r"(?im)(?:^|(?<=[.!?]\s))(?!(?:can|could|would|will)\s+you\b)(?:[^\w\n]{0,4})"
+    r"(?im)(?:^|(?<=[.!?]\s))(?!(?:can|could|would|will)\s+(?:you\b|we\s+please\b))(?:[^\w\n]{0,4})"
     r"(?:is|are|was|were|do|does|did|has|have|should|shall|can|could|would|will|may|might|what|which|who|"
     r"whose|where|when|why|how|if|whether|so)\b[^.!?\n]*(?:[.][^.!?\s][^.!?\n]*)*\?"
 )

@@ -7,6 +7,7 @@ Of *names* one suffices. The *words* tell what the claim is about.
 import re
 from typing import Final, NamedTuple
 
+from keepthread.validators.dates import CLOCK, DAY
 from keepthread.validators.vocabulary import content_words, is_frame, stem
 
 
@@ -64,7 +65,7 @@ for _spellings, _dimension, _scale in (
 # One letter is a unit only when it touches its number: "5 m" is rarely five minutes.
 _GLUED_ONLY: Final = frozenset({"m", "h", "d", "w", "b", "k", "g"})
 
-_MAGNITUDES: Final = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
+_MAGNITUDES: Final = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "k": 1e3, "K": 1e3}
 _ONES: Final = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
     " sixteen seventeen eighteen nineteen"
@@ -92,14 +93,13 @@ _PATH: Final = re.compile(
 )
 _HASH: Final = re.compile(r"(?<![\w.-])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}(?![\w-])")
 _DATE: Final = re.compile(r"(?<!\d)\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?(?!\d)")
-_CLOCK: Final = re.compile(r"(?<![\d:])\d{1,2}:\d\d(?::\d\d)?(?![\d:])")
 _ADDRESS: Final = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?![\w.])")
 _DURATION: Final = re.compile(
     r"(?<![\w.])(?:(\d+)\s?h(?:ours?|rs?)?\s?)?(?:(\d+)\s?m(?:in(?:utes?|s)?)?\s?(?:and\s)?)?"
     r"(\d+(?:\.\d+)?)\s?s(?:ec(?:onds?|s)?)?(?!\w)"
 )
 _NUMBER: Final = re.compile(
-    r"(?<![\w.])[vV]?(-?\d+(?:[,_ ]\d{3}(?!\d))*(?:\.\d+)*"
+    r"(?<![\w.])(?:[vV](?!0\d))?(-?\d+(?:[,_ ]\d{3}(?!\d))*(?:\.\d+)*"
     r"(?:[-.]?(?:rc|alpha|beta|dev|post|a|b)\.?\d+)?)(?:\s?(%|[a-zA-Zµμ]+))?"
 )
 _NUMBER_WORD: Final = re.compile(
@@ -160,7 +160,7 @@ _FOLLOWING: Final = re.compile(r"(?:[ -][A-Za-z_]+){1,3}")
 _OF_LINE: Final = re.compile(r"(?i)\blines?\b|\b(?:at|from|on) \d+\b|:\d")
 _PROPER_STOP: Final = frozenset(
     "I A The OK No Yes It And In URL URLs API CI HTTP JSON YAML SQL ID IDs CLI UI DB OS PR CPU RAM"
-    " Python TODO True False None Null On Off".split()
+    " GET Python TODO True False None Null On Off".split()
 )
 _WEAK_SLASH: Final = re.compile(r"[A-Za-z]+/[A-Za-z]+")
 
@@ -251,7 +251,8 @@ def _take_values(text: str) -> tuple[str, list[Value], list[tuple[str, int]]]:
         (_URL, "url"),
         (_ADDRESS, "version"),
         (_DATE, "date"),
-        (_CLOCK, "date"),
+        (DAY, "day"),
+        (CLOCK, "date"),
         (_SYMBOLIC, "code"),
         (_HASH, "hash"),
         (_PATH, "path"),
@@ -301,6 +302,8 @@ def _take_numbers(text: str, rest: str, values: list[Value]) -> str:
                 values.append(Value(digits + after, "code", match.start(1)))  # "2to3", "4xx"
                 rest = _blank(rest, match.start(), match.end(2))
                 continue
+            if after in ("k", "K") and glued and re.match(r" [a-z]{3,}s\b", rest[match.end(2) :]):
+                unit, scale = "", 1.0  # "184k documents"
             number = float(re.sub(r"[,_ ]", "", digits)) * scale
             noun = "" if unit else _noun(rest, match.end(1))
             found = _number(text, match, digits, number, unit, scale, noun)
@@ -335,13 +338,6 @@ def _noun(text: str, at: int) -> str:
     words = _FOLLOWING.match(text, at)
     following = words.group().lower().split() if words else []
     return next((w for w in following if w.endswith("s")), following[0] if following else "")
-
-
-def key_before(claim: Claim, value: Value) -> str:
-    """Stem of the word whose value is stated: "retries" in "retries is set to 3", or ""."""
-    words = re.findall(r"[A-Za-z]{3,}", claim.text[max(0, value.start - 48) : value.start])
-    stems = [stem(word) for word in words[-4:]]
-    return next((word for word in reversed(stems) if word in claim.words), "")
 
 
 def _unit(text: str, at: int, word: str) -> tuple[str, float, bool]:

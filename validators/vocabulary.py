@@ -40,7 +40,7 @@ _STOP: Final = frozenset(
 # Frame words: they say that something is said, not what. They neither support nor weaken.
 _FRAME: Final = frozenset(
     """
-    framework runtime machine
+    framework runtime machine minute minutes hour hours character characters final overall
     appear applied apply assign assigned assignment assignments attempt biggest branch branches
     call called calling calls change changed changes chart manifest pull workflow
     class clause clauses code codebase command config configure configured contain contained containing contains
@@ -119,7 +119,15 @@ _OPPOSITES: Final = (
     ("enabled", "off"), ("disabled", "on"), ("on", "false"), ("off", "true"),
     ("tabs", "spaces"), ("more", "less"), ("like", "dislike"), ("first", "last"),
     ("oldest", "newest"), ("old", "new"), ("short", "long"), ("signed", "unsigned"),
-    ("known", "unknown"),
+    ("known", "unknown"), ("open", "merged"), ("created", "destroyed"), ("created", "deleted"),
+    ("added", "deleted"), ("added", "destroyed"), ("full", "empty"), ("noon", "midnight"),
+    ("skip", "overwrite"), ("staging", "production"), ("light", "dark"), ("gpu", "cpu"),
+    ("succeeded", "failed"), ("works", "denied"), ("invalid", "ok"), ("invalid", "successful"),
+    ("encode", "decode"), ("serialize", "deserialize"), ("push", "pull"), ("left", "right"),
+    ("horizontal", "vertical"), ("inbound", "outbound"), ("ingress", "egress"), ("odd", "even"),
+    ("internal", "external"), ("primary", "replica"), ("accepted", "rejected"),
+    ("approved", "rejected"), ("append", "prepend"), ("minor", "major"), ("nullable", "unique"),
+    ("running", "stopped"), ("started", "stopped"), ("locked", "unlocked"), ("active", "failed"),
 )  # fmt: skip
 
 # Of these every synonym of the one is the contrary of every synonym of the other.
