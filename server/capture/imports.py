@@ -1,7 +1,7 @@
 """``keepthread import FILE``: what happened elsewhere, into the archive at level 1.
 
-The format is told by the content: the import format, a session file of Claude Code, or the file of the
-official memory server. What was imported, or captured by a hook or relay, is not stored twice.
+The format is told by the content: the import format, a session file of Claude Code or Codex, or the file of
+the official memory server. What was imported, or captured by a hook or relay, is not stored twice.
 Messages that came by import back no instruction.
 """
 
@@ -15,6 +15,7 @@ import apsw
 
 from keepthread.server.capture.append import append_call, append_message, clean_value
 from keepthread.server.capture.formats.claude_code import ClaudeCode
+from keepthread.server.capture.formats.codex import Codex
 from keepthread.server.capture.formats.item import BadLine, Item, LeftOut, Reader
 from keepthread.server.capture.formats.official_memory import OfficialMemory
 from keepthread.server.capture.formats.plain import Plain
@@ -156,7 +157,7 @@ def _recognised(
         return Plain(), head
     raise ImportFault(
         f"no known format ({why}). A line is a tool_call or a message (see the README), a session of "
-        "Claude Code, or the official memory server's."
+        "Claude Code or Codex, or the official memory server's."
     )
 
 
@@ -166,6 +167,8 @@ def _reader_for(row: dict[str, Any], folder: str, written: str) -> Reader | None
         return Plain()
     if kind in ("entity", "relation"):
         return OfficialMemory(written)
+    if isinstance(kind, str) and isinstance(row.get("payload"), dict):
+        return Codex()
     if isinstance(kind, str) and ("sessionId" in row or "leafUuid" in row or "snapshot" in row):
         return ClaudeCode(folder)
     return None

@@ -25,6 +25,7 @@ from keepthread.stores.workspaces import find_workspace
 
 _HEAD_BYTES = 256 * 1024
 _HEAD_LINES = 40
+_UUID_CHARS = 36
 
 
 class Session(NamedTuple):
@@ -51,12 +52,16 @@ def find_sessions(folder: str, environ: Mapping[str, str]) -> list[Session]:
     The names of a client's folders are ambiguous, so each file is asked where it ran.
     """
     wanted = find_place(folder).workspace
-    projects = os.path.join(roots(environ, "")["claude"], "projects")
+    homes = roots(environ, "")
     found = []
-    for file in glob.glob(os.path.join(glob.escape(projects), "*", "*.jsonl")):
-        began_in, begun = _head(file)
-        if began_in and _workspace_of(began_in, wanted) == wanted:
-            found.append(_claude_session(file, begun))
+    for home, below, make in (
+        (homes["claude"], ("projects", "*", "*.jsonl"), _claude_session),
+        (homes["codex"], ("sessions", "**", "rollout-*.jsonl"), _codex_session),
+    ):
+        for file in glob.glob(os.path.join(glob.escape(home), *below), recursive=True):
+            began_in, begun = _head(file)
+            if began_in and _workspace_of(began_in, wanted) == wanted:
+                found.append(make(file, begun))
     return sorted(found, key=lambda session: (session.begun, session.id))
 
 
@@ -132,6 +137,12 @@ def _claude_session(file: str, begun: str) -> Session:
     return Session("claude-code", os.path.basename(folder), begun, size, files)
 
 
+def _codex_session(file: str, begun: str) -> Session:
+    """A sub-agent's file is a session of its own; the name of each ends in its id."""
+    name = os.path.basename(file).removesuffix(".jsonl")
+    return Session("codex", name[-_UUID_CHARS:], begun, os.path.getsize(file), (file,))
+
+
 def _workspace_of(folder: str, wanted: str) -> str:
     """Return the workspace of a folder; one that is gone belongs to the repository that it lay in."""
     if os.path.isdir(folder):
@@ -147,7 +158,9 @@ def _head(file: str) -> tuple[str, str]:
         with open(file, encoding="utf-8", errors="replace") as lines:
             for _ in range(_HEAD_LINES):
                 row = _row(lines.readline(_HEAD_BYTES))
-                folder = folder or str(row.get("cwd") or "")
+                about = row.get("payload")
+                told = about if isinstance(about, dict) else row
+                folder = folder or str(told.get("cwd") or "")
                 begun = begun or str(row.get("timestamp") or "")
                 if folder and begun:
                     break

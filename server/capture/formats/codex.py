@@ -1,0 +1,150 @@
+"""Codex's own session files (0.171.0): what was completed, an item a row.
+
+Prompts, commands and answers are told to its hook's adapter as the hook would hear them, so that what was
+captured is known. Of patches the file keeps the changes, not the text that the hook got.
+"""
+
+import json
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from keepthread.server.capture.clients.codex import ADAPTER
+from keepthread.server.capture.events import Call, answer_ref, is_machine_text, prompt_refs
+from keepthread.server.capture.formats.item import (
+    BadLine,
+    Item,
+    Row,
+    text_of,
+    time_of,
+    within_project,
+)
+
+_SHELL_FLAGS = ("-c", "-lc")
+
+
+class Codex:
+    """Reads one session, a sub-agent's too: that has a file of its own."""
+
+    def __init__(self) -> None:
+        self._session = self._agent = self._cwd = self._turn = self._at = ""
+
+    def read(self, row: Row) -> Iterable[Item]:
+        """Return what a row tells; nothing for requests, answers in parts and bookkeeping."""
+        about = row.get("payload")
+        if not isinstance(about, dict):
+            raise BadLine("a row of a Codex session has a payload")
+        if row.get("type") == "session_meta":
+            self._begin(about)
+        item = about.get("item")
+        if about.get("type") != "item_completed" or not isinstance(item, dict):
+            return ()
+        self._at = _time(row) or self._at
+        self._turn = text_of(about.get("turn_id"))
+        kind = text_of(item.get("type"))
+        read = self._items().get(kind)
+        # Providers may count their call ids anew for each answer.
+        ref = f"{self._session}:{self._turn}:{kind}:{item.get('id')}:{about.get('started_at_ms')}"
+        return read(item, ref) if read else ()
+
+    def end(self) -> Iterable[Item]:
+        """Return nothing: every row stands for itself."""
+        return ()
+
+    def _begin(self, about: Mapping[str, Any]) -> None:
+        self._session = text_of(about.get("session_id")) or text_of(about.get("id"))
+        self._cwd = text_of(about.get("cwd"))
+        person = about.get("thread_source") in (None, "user")
+        self._agent = "" if person else text_of(about.get("id"))
+
+    def _items(self) -> Mapping[str, Callable[[Row, str], Iterator[Item]]]:
+        return {
+            "UserMessage": self._prompt,
+            "AgentMessage": self._answer,
+            "CommandExecution": self._command,
+            "FileChange": self._change,
+            "McpToolCall": self._mcp_call,
+        }
+
+    def _prompt(self, item: Row, ref: str) -> Iterator[Item]:
+        text = _words(item)
+        if not text.strip():
+            return
+        human = not self._agent and not is_machine_text(text)
+        heard = ADAPTER.event({"turn_id": self._turn, "prompt": text})
+        as_person, as_machine = prompt_refs(self._session, heard["prompt_id"], text)
+        known = ("user", as_person) if human else ("hook", as_machine)
+        yield self._item("msg" if human else "sys", ref, text=text, known_as=(known,))
+
+    def _answer(self, item: Row, ref: str) -> Iterator[Item]:
+        text = _words(item)
+        if text.strip():
+            known = answer_ref(self._session, self._agent, self._turn, text)
+            yield self._item("say", ref, text=text, known_as=(("hook", known),))
+
+    def _command(self, item: Row, ref: str) -> Iterator[Item]:
+        cwd = unquote(urlsplit(text_of(item.get("cwd"))).path) or self._cwd
+        heard = self._heard(
+            "Bash", {"command": _command_of(item)}, item.get("aggregated_output"), item
+        )
+        call = ADAPTER.call({**heard, "cwd": cwd})
+        call = within_project(call._replace(is_error=item.get("exit_code") != 0), cwd)
+        yield self._item("call", ref, call=call, known_as=(("hook", heard["tool_use_id"]),))
+
+    def _mcp_call(self, item: Row, ref: str) -> Iterator[Item]:
+        tool = f"mcp__{item.get('server')}__{item.get('tool')}"
+        answer = item.get("result") or item.get("error")
+        heard = self._heard(tool, item.get("arguments"), answer, item)
+        call = ADAPTER.call({**heard, "cwd": self._cwd})
+        failed = call.is_error or item.get("status") == "failed"
+        yield self._item("call", ref, call=call._replace(is_error=failed))
+
+    def _change(self, item: Row, ref: str) -> Iterator[Item]:
+        changes = item.get("changes")
+        wrote = tuple(changes) if isinstance(changes, dict) else ()
+        failed = item.get("status") != "completed"
+        call = Call(
+            tool="apply_patch",
+            args=json.dumps({"changes": changes}, ensure_ascii=False, separators=(",", ":")),
+            output=text_of(item.get("stdout")) + text_of(item.get("stderr")),
+            is_error=failed,
+            path=wrote[0] if len(wrote) == 1 else "",
+            wrote=() if failed else wrote,
+        )
+        yield self._item("call", ref, call=within_project(call, self._cwd))
+
+    def _heard(self, tool: str, args: Any, answer: Any, item: Row) -> Mapping[str, Any]:
+        """Return the event of a call as the hook hears it."""
+        told = {
+            "hook_event_name": "PostToolUse", "session_id": self._session, "turn_id": self._turn,
+            "tool_name": tool, "tool_input": args, "tool_response": answer, "tool_use_id": item.get("id"),
+        }  # fmt: skip
+        return ADAPTER.event({**told, "agent_id": self._agent} if self._agent else told)
+
+    def _item(self, kind: str, ref: str, **fields: Any) -> Item:
+        return Item(kind, ref, self._at, agent=self._agent, **fields)
+
+
+def _time(row: Row) -> str:
+    try:
+        return time_of(row.get("timestamp"))
+    except BadLine:
+        return ""
+
+
+def _words(item: Row) -> str:
+    content = item.get("content")
+    blocks = content if isinstance(content, list) else []
+    return "\n".join(
+        text_of(b.get("text")) for b in blocks if isinstance(b, dict) and b.get("text")
+    )
+
+
+def _command_of(item: Row) -> str:
+    """Return the command as the model wrote it, without the shell that runs it."""
+    given = item.get("command")
+    words = [w for w in given if isinstance(w, str)] if isinstance(given, list) else []
+    if len(words) == 3 and words[1] in _SHELL_FLAGS:
+        return words[2]
+    return shlex.join(words) if words else text_of(given)
