@@ -96,7 +96,9 @@ class ClaudeCode:
         yield self._prompt(row, 0, text, human=human and not is_machine_text(text))
 
     def _prompt(self, row: Row, place: int, text: str, *, human: bool) -> Item:
-        as_person, as_machine = prompt_refs(_session(row), self._prompt_id, text)
+        # A person's prompt is known by its own id only: one typed meanwhile comes under the turn's.
+        as_person, _ = prompt_refs(_session(row), text_of(row.get("promptId")), text)
+        _, as_machine = prompt_refs(_session(row), self._prompt_id, text)
         known = ("user", as_person) if human else ("hook", as_machine)
         return self._item(row, "msg" if human else "sys", place, text=text, known_as=(known,))
 
@@ -116,7 +118,10 @@ class ClaudeCode:
         }
         answers = answers_of_question_tool(payload) if tool == "AskUserQuestion" else ""
         if answers and not failed and not _agent(row):
-            return self._item(row, "msg", place, text=answers, tool=tool, known_as=(("user", use),))
+            asked = claude_code_call(payload).args
+            return self._item(
+                row, "msg", place, text=answers, tool=tool, args=asked, known_as=(("user", use),)
+            )
         call = self._kept_aside(claude_code_call(payload))
         call = within_project(call, text_of(row.get("cwd")))
         seen = (("relay", use), ("hook", use))

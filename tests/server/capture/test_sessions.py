@@ -195,6 +195,21 @@ def test_answers_to_the_clients_question_are_the_users(
     import_file(journal, str(home.work), str(home.session("asked", *rows)))
     (said,) = archived(db)
     assert (said.role, said.output, said.tool) == ("user", "9090", "AskUserQuestion")
+    assert json.loads(said.args) == {"questions": []}
+
+
+def test_what_was_typed_meanwhile_is_not_taken_for_the_prompt_of_its_turn(
+    home: Home, journal: Journal, db: str
+) -> None:
+    Client(db, home.work, session="s").prompt("Move the port", prompt_id="p1")
+    queued = {"type": "queued_command", "prompt": "Keep commits small", "commandMode": "prompt"}
+    rows = [
+        row("user", "Move the port", 1, promptId="p1", promptSource="typed"),
+        row("attachment", "", 2, attachment=queued),
+    ]
+    done = import_file(journal, str(home.work), str(home.session("typed", *rows)))
+    assert (done.entries, done.known) == (1, 1)
+    assert archived(db)[-1].output == "Keep commits small"
 
 
 def test_broken_lines_are_named_and_the_rest_is_imported(
