@@ -129,7 +129,12 @@ def _message(body: Body, turn: Sequence[Block], number: int) -> dict[str, Any]:
     content = [
         {"type": "text", "text": block}
         if isinstance(block, str)
-        else {"type": "tool_use", "id": f"toolu_{number:03d}{n:02d}", "name": block[0], "input": block[1]}
+        else {
+            "type": "tool_use",
+            "id": f"toolu_{number:03d}{n:02d}",
+            "name": block[0],
+            "input": block[1],
+        }
         for n, block in enumerate(turn)
     ]
     calls = any(block["type"] == "tool_use" for block in content)

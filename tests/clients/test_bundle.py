@@ -21,7 +21,8 @@ pytestmark = pytest.mark.clients
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
     """All that a program started from a desktop has, and where uv finds what it would download."""
-    return {"HOME": str(tmp_path), "UV_PYTHON": sys.executable, "UV_SYSTEM_CERTS": "1"}
+    given = {"UV_PYTHON": sys.executable, "UV_SYSTEM_CERTS": "1"}
+    return {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", **given}
 
 
 def name_of_server(command: list[str], environ: dict[str, str]) -> str:

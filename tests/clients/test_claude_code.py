@@ -197,7 +197,9 @@ def test_init_connects_the_client_without_the_plugin(claude: ClaudeCode) -> None
 
 def fill(world: World) -> None:
     """Give the workspace more memory than a brief window holds."""
-    rules = [f"Module {n} stays compatible with clients of version {n}, " * 8 for n in range(6)]
+    rules = [
+        f"Module {n} stays compatible with {', '.join(['its clients'] * 28)}." for n in range(6)
+    ]
     world.hook("SessionStart", source="startup")
     world.say("\n".join(["Please keep the retry budget at 3.", *rules]))
     with world.connect() as session:

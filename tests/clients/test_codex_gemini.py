@@ -21,7 +21,8 @@ FACT = {"text": "The CI timeout is 300", "kind": "observation"}
 CALLS: dict[str, list[Call]] = {
     "codex": [
         ("exec_command", {"cmd": "cat ci.yml"}),
-        ("exec_command", {"cmd": "ls no-such-folder"}),
+        # A turn begins before the servers are up, and a scripted model does not think meanwhile.
+        ("exec_command", {"cmd": "sleep 5; ls no-such-folder"}),
         ("mcp__keepthread__record_fact", {**FACT, "source": "tool:Bash"}),
     ],
     "gemini": [
