@@ -14,8 +14,12 @@ from keepthread.server.cli.connecting import (
     plan_client,
     tell,
 )
-from keepthread.server.cli.offers import offer_lines, offer_relays, offer_sessions
-from keepthread.server.clients.agent_lines import plan_lines
+from keepthread.server.cli.offers import (
+    lines_of_project,
+    offer_lines,
+    offer_relays,
+    offer_sessions,
+)
 from keepthread.server.clients.descriptions import BY_NAME, CLIENTS
 from keepthread.server.clients.machine import find_launch, is_there, roots
 from keepthread.server.places import find_place
@@ -70,8 +74,7 @@ def _remove(run: Run, connecting: Sequence[Connecting]) -> int:
     for one in connecting:
         tell(one, would=dry, remove=True)
         failed += bool(one.fault) or not (dry or make_changes(one.client.title, one.changes))
-    rules = {**run.given, "project": run.place.tree}
-    lines = plan_lines([one.client for one in connecting], rules, remove=True)
+    lines = lines_of_project(run, connecting)
     if lines:
         print("The lines in this project's rules")
         list_changes(lines, would=dry)

@@ -1,6 +1,7 @@
 """What `init` offers once the clients are connected: shown first, then asked for, each for itself."""
 
 import os
+import sys
 from collections.abc import Sequence
 
 from keepthread.server.cli.connecting import (
@@ -12,6 +13,7 @@ from keepthread.server.cli.connecting import (
 )
 from keepthread.server.cli.transfer import import_past, unknown_sessions
 from keepthread.server.clients.agent_lines import LINES, plan_lines
+from keepthread.server.clients.changes import Change
 from keepthread.server.clients.connect import connected
 from keepthread.server.settings import read_settings
 from keepthread.stores.errors import StoreError
@@ -61,10 +63,11 @@ def offer_sessions(run: Run) -> None:
 
 def offer_lines(run: Run, connecting: Sequence[Connecting]) -> None:
     """Offer three lines for the project's rules."""
-    tree = run.place.tree
-    changes = plan_lines([one.client for one in connecting], {**run.given, "project": tree})
-    repository = bool(run.options.project) or os.path.exists(os.path.join(tree, ".git"))
-    if not changes or not repository or run.options.lines is False:
+    repository = run.options.project or os.path.exists(os.path.join(run.place.tree, ".git"))
+    if not repository or run.options.lines is False:
+        return
+    changes = lines_of_project(run, connecting)
+    if not changes:
         return
     print("\nThree lines for this project's rules, which tell an agent when to use the memory:")
     print(*(f"  {line}" for line in LINES), sep="\n")
@@ -73,3 +76,13 @@ def offer_lines(run: Run, connecting: Sequence[Connecting]) -> None:
     agreed = run.asker.agree("Write them?", given=run.options.lines, hint=hint, default=False)
     if agreed and not run.options.dry_run:
         make_changes("The project's rules", changes)
+
+
+def lines_of_project(run: Run, connecting: Sequence[Connecting]) -> list[Change]:
+    """Plan the lines, or their removal; say which file cannot be read, and leave them all alone then."""
+    rules = {**run.given, "project": run.place.tree}
+    try:
+        return plan_lines([one.client for one in connecting], rules, remove=run.options.remove)
+    except (OSError, UnicodeDecodeError) as error:
+        print(f"The project's rules: not changed: {error}", file=sys.stderr)
+        return []

@@ -179,6 +179,17 @@ def test_a_client_without_capture_is_told_so_honestly(
     assert "keepthread init --client vscode --wrap" in said
 
 
+def test_rules_that_cannot_be_read_are_left_and_said_so(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine.has(".gemini", ".claude")
+    (machine.project / "CLAUDE.md").write_bytes("größer".encode("latin-1"))
+    assert machine.run("init", "--yes") == 0
+    assert machine.run("init", "--remove") == 0
+    assert capsys.readouterr().err.count("The project's rules: not changed:") == 2
+    assert {n for n in machine.files()} == {"pro jékt/CLAUDE.md"}
+
+
 def past_session(machine: Machine) -> None:
     """Give Claude Code a session of this repository, as it kept it."""
     kept = FIXTURES.parent / "sessions/claude-code-2.1.332.jsonl"
