@@ -36,17 +36,19 @@ class FactIndex:
         self._workspace = workspace
         self._head = 0
         self._facts: dict[int, Candidate] = {}
+        self._by_scope: dict[Tags, dict[int, Candidate]] = {}
         self._cosines: dict[bytes, dict[int, float]] = {}
         self._subjects = Subjects()
 
     def candidates(self, connection: apsw.Connection, scope: Tags, now: str) -> list[Candidate]:
         """Return the facts whose scope agrees with ``scope`` and that have not expired by ``now``."""
         self._refresh(connection)
-        agrees = {s: scope_agrees(s, scope) for s in {f.scope for f in self._facts.values()}}
         return [
-            f
-            for f in self._facts.values()
-            if agrees[f.scope] and not (f.expires_at and f.expires_at <= now)
+            fact
+            for tags, facts in self._by_scope.items()
+            if scope_agrees(tags, scope)
+            for fact in facts.values()
+            if not fact.expires_at or fact.expires_at > now
         ]
 
     def cosines(self, connection: apsw.Connection, vector: bytes) -> Mapping[int, float]:
@@ -83,13 +85,15 @@ class FactIndex:
             (self._head,),
         )
         if undone is not None or head < self._head:
-            self._head, self._facts, self._subjects = 0, {}, Subjects()
+            self._head, self._facts, self._by_scope, self._subjects = 0, {}, {}, Subjects()
         span = (self._head, head)
         replaced = fetch_all(
             connection, "SELECT old FROM supersession WHERE new > ? AND new <= ?", span
         )
         for (old,) in replaced:
-            self._facts.pop(old, None)
+            gone = self._facts.pop(old, None)
+            if gone is not None:
+                del self._by_scope[gone.scope][old]
         rows = fetch_all(
             connection,
             "SELECT seq, unixepoch(observed_at), confidence, coalesce(expires_at, '') FROM fact_current "
@@ -100,7 +104,8 @@ class FactIndex:
         scopes = _scopes(connection, *span)
         for seq, observed, confidence, expires_at in rows:
             scope = scopes.get(seq, ())
-            self._facts[seq] = Candidate(seq, observed, confidence, str(expires_at), scope)
+            fact = Candidate(seq, observed, confidence, str(expires_at), scope)
+            self._facts[seq] = self._by_scope.setdefault(scope, {})[seq] = fact
         for seq, subject in _subjects(connection, *span):
             if seq in self._facts:
                 self._subjects.add(seq, subject)

@@ -182,11 +182,15 @@ def _digests(connection: apsw.Connection, seqs: Sequence[int], kind: str) -> dic
     found = {}
     for seq in seqs:
         parts: list[object] = [kind, rows.get(seq, [])]
-        parts += [[child, sorted(of.get(seq, []), key=json.dumps)] for child, of in below]
+        parts += [[child, _in_order(of.get(seq, []))] for child, of in below]
         parts.append([row[1:] for row in sorted(words.get(seq, []), key=lambda row: str(row[1]))])
         text = _canonical(parts)
         found[seq] = hashlib.sha256(text.encode()).digest()
     return found
+
+
+def _in_order(rows: list[list[object]]) -> list[list[object]]:
+    return sorted(rows, key=json.dumps) if len(rows) > 1 else rows
 
 
 def chain_hash(previous: bytes, link: Iterable[object], digest: bytes) -> bytes:

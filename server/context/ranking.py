@@ -20,6 +20,7 @@ from keepthread.stores.query import fetch_all, fetch_one
 from keepthread.stores.records import Tags
 
 HALF_LIFE_DAYS = 7.0
+_HALF_LIFE_SECONDS = HALF_LIFE_DAYS * 86_400
 NAMED = 0.8  # of a fact whose subject the focus names; the cosine gives the rest
 LEXICAL_MAX = 0.8  # words in common alone never make a fact fully relevant
 COSINE_UNRELATED = 0.25
@@ -75,38 +76,36 @@ def rank_facts(
     cosines = index.cosines(connection, row[0]) if row is not None else {}
     near = _relevance(cosines, _lexical(connection, query, len(facts)), index.named_in(query))
     newest = max((f.observed for f in facts), default=0)
-    share, fresh, sure = weights
-    half_life = HALF_LIFE_DAYS * 86_400
+    relevant, fresh, sure = weights
     totals = [  # plain numbers: there may be ten thousand
         (
-            round(
-                share * near.get(f.seq, 0.0)
-                + fresh * math.pow(0.5, (newest - f.observed) / half_life)
-                + sure * f.confidence,
-                6,
-            ),
-            f.seq,
-            f,
+            relevant * near.get(seq, 0.0) + fresh * _recency(newest - observed) + sure * confidence,
+            seq,
+            place,
         )
-        for f in facts
+        for place, (seq, observed, confidence, _, _) in enumerate(facts)
     ]
-    return {
-        seq: Score(
-            total,
-            near.get(seq, 0.0),
-            math.pow(0.5, (newest - fact.observed) / half_life),
-            fact.confidence,
-        )
-        for total, seq, fact in heapq.nlargest(limit, totals)
-    }, len(facts)
+    found = {}
+    for total, seq, place in heapq.nlargest(limit, totals):
+        fact = facts[place]
+        recency = _recency(newest - fact.observed)
+        found[seq] = Score(total, near.get(seq, 0.0), recency, fact.confidence)
+    return found, len(facts)
+
+
+def _recency(age_seconds: int) -> float:
+    return math.exp2(age_seconds / -_HALF_LIFE_SECONDS)
 
 
 def _relevance(
     cosines: Mapping[int, float], lexical: Mapping[int, float], named: Iterable[int]
 ) -> dict[int, float]:
     """Return the relevance of facts by seq; those below the floor are left out."""
-    near = {seq: (c - COSINE_UNRELATED) / (1 - COSINE_UNRELATED) for seq, c in cosines.items()}
-    found = {seq: NAMED + (1 - NAMED) * max(0.0, near.get(seq, 0.0)) for seq in named}
+    def near_of(cosine: float) -> float:
+        return (cosine - COSINE_UNRELATED) / (1 - COSINE_UNRELATED)
+
+    near = {seq: near_of(c) for seq, c in cosines.items() if c > COSINE_UNRELATED}
+    found = {seq: NAMED + (1 - NAMED) * near.get(seq, 0.0) for seq in named}
     for shares in (near, lexical):
         for seq, share in shares.items():
             if share >= RELEVANCE_FLOOR and share > found.get(seq, 0.0):

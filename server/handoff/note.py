@@ -22,7 +22,7 @@ from keepthread.stores.windows import count_records, joined_task, window_words, 
 FILES_SHOWN = 40
 FILES_SHOWN_WITHOUT_TASK = 12
 _TELLING = ("call", "msg", "fact", "decision", "plan")
-_LOOK_BACK = 200
+_LOOK_BACK, _WINDOWS_LOOKED_AT = 200, 50
 CLAIM_CHARS_MAX = 2_000
 
 
@@ -70,17 +70,19 @@ def reconciled_items(moment: Moment, before: Window | None) -> list[Item]:
 def previous_window(moment: Moment) -> Window | None:
     """Return the newest closed window before this one in which anything happened, of the same task
     where there is one."""
-    current = moment.author.window
-    closed = [
-        w
-        for w in windows(moment.connection, moment.workspace, limit=50)
-        if w.closed
-        and (current is None or w.seq < current)
-        and (w.closed == "handed_off" or count_records(moment.connection, w.seq, _TELLING))
-    ]
-    task = moment.author.task
-    same = [w for w in closed if task is not None and joined_task(moment.connection, w.seq) == task]
-    return next(iter(same or closed), None)
+    connection, author = moment.connection, moment.author
+    other: Window | None = None
+    for window in windows(connection, moment.workspace, limit=_WINDOWS_LOOKED_AT):
+        if not window.closed or (author.window is not None and window.seq >= author.window):
+            continue
+        same = author.task is None or joined_task(connection, window.seq) == author.task
+        if not same and other is not None:
+            continue
+        if window.closed == "handed_off" or count_records(connection, window.seq, _TELLING):
+            if same:
+                return window
+            other = window
+    return other
 
 
 def claimed_items(connection: apsw.Connection, window: Window) -> list[Item]:

@@ -28,3 +28,6 @@ CREATE VIEW task_current AS
 CREATE VIEW question_open AS
   SELECT q.*, j.workspace, j.number, j.at FROM question_event q CROSS JOIN journal j USING(seq)
   WHERE q.event = 'opened' AND NOT EXISTS(SELECT 1 FROM question_event a WHERE a.question = q.question AND a.event = 'answered');
+
+-- What was captured is asked for newest first, and may lie before any number of imported entries.
+CREATE INDEX entry_captured ON entry(workspace, role, seq) WHERE channel <> 'import';
