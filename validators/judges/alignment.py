@@ -181,6 +181,7 @@ def _denies_shared(old: Clause, new: Clause) -> bool:
     """The negation is about something that the other clause speaks of."""
     denying, other = (old, new) if old.negated else (new, old)
     keys = {token.key for token in other.tokens}
+    keys |= {key for token in other.tokens for key in lexicon.keys(token.text.lower())}  # "45 seconds"
     return not denying.denied or any(
         key in keys or any(opposite(key, one) for one in keys) for key in denying.denied
     )
