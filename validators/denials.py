@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from keepthread.stores.records import Fact
-from keepthread.validators.judges.local import Statement, judge
+from keepthread.validators.judges import local
 from keepthread.validators.user_words import own_passages
 from keepthread.validators.words import content_stems
 
@@ -29,12 +29,21 @@ _MARKER = re.compile(
     re.I,
 )
 _CONTRACTED = re.compile(r"\b(is|are|was|were|do|does|did|has|have|had)n['’]t\b", re.I)
+_NEGATED = re.compile(r"\b(?:not|no|never|nothing|none|without|cannot)\b", re.I)
 _WISHED = re.compile(
     r"\?|\b(?:should|must|ought|want|wants|wish|like|need|needs|let|let['’]s|please|would|could|can|may|might|"
     r"will|shall|if|unless|when|until|once|after|before|instead|todo|suppose|assume|say|try|plan|goal)\b",
     re.I,
 )
 _OPENERS = frozenset("the our this that these those my its it we they there a an".split())
+
+
+class Statement(NamedTuple):
+    """A sentence of the user, what it states without its opening words, and whether it says what is not."""
+
+    passage: str
+    text: str
+    negates: bool
 
 
 class Denial(NamedTuple):
@@ -54,22 +63,21 @@ def names_wrong(message: str) -> dict[str, str]:
     return found
 
 
-def statements(message: str) -> list[tuple[str, str]]:
-    """Return (passage, what it states) of each sentence in which the user says how things are."""
+def statements(message: str) -> list[Statement]:
+    """Return what each sentence states in which the user says how things are."""
     found = []
     for start, stop in own_passages(message)[:PASSAGES_MAX]:
         passage = message[start:stop]
         marked = _MARKER.match(passage)
         stated = _CONTRACTED.sub(r"\1 not", passage[marked.end() if marked else 0 :])
         if stated and not _WISHED.search(stated):
-            found.append((passage, stated))
+            found.append(Statement(passage, stated, bool(marked or _NEGATED.search(stated))))
     return found
 
 
-def find_denials(stated: tuple[str, str], near: Sequence[Fact]) -> list[Denial]:
+def find_denials(stated: Statement, near: Sequence[Fact]) -> list[Denial]:
     """Return which of the facts near a statement cannot hold if it does. Only sure verdicts count."""
-    passage, words = stated
-    return [Denial(fact, passage) for fact in near if _denies(words, fact)]
+    return [Denial(fact, stated.passage) for fact in near if _denies(stated.text, fact)]
 
 
 def _denies(stated: str, fact: Fact) -> bool:
@@ -77,7 +85,6 @@ def _denies(stated: str, fact: Fact) -> bool:
     named = first in _OPENERS or content_stems(first) & content_stems(f"{fact.text} {fact.subject}")
     if fact.kind == "instruction-from-user" or not named:
         return False
-    verdict = judge(
-        Statement(fact.text, fact.subject, fact.kind), Statement(stated, "", "observation"), None
-    )
+    old = local.Statement(fact.text, fact.subject, fact.kind)
+    verdict = local.judge(old, local.Statement(stated, "", "observation"), None)
     return verdict.label == "contradiction" and verdict.sure

@@ -4,7 +4,7 @@ Both put the fact into the re-verify queue of the next window. A passing check, 
 confirmation or a fresh observation takes it out again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import apsw
 
@@ -13,9 +13,12 @@ from keepthread.stores.doubts import doubt, doubted_for_runs, rest_on_runs
 from keepthread.stores.facts import add_fact_event, find_fact, load_facts, similar
 from keepthread.stores.journal import Journal, Transaction
 from keepthread.stores.records import Author, Entry, Fact, parse_id
-from keepthread.validators.denials import find_denials, names_wrong, statements
+from keepthread.validators.denials import Denial, find_denials, names_wrong, statements
 
 MESSAGES_HEARD = 10
+STATEMENTS_HEARD = 12
+"""Held against the facts at one hearing: each costs a full-text query, and a window opens within a second."""
+
 _NEAR = 5
 
 
@@ -43,29 +46,39 @@ def hear_user(journal: Journal, author: Author, after: int) -> int:
     """
     said = recent(journal.connection, author.workspace, where="user", limit=MESSAGES_HEARD)
     fresh = [message for message in said if message.seq > after and message.channel == "user"]
-    denied = {m.seq: _denied(journal.connection, author.workspace, m) for m in fresh}
-    if any(denied.values()):
+    denied = [*_called_wrong(journal.connection, author.workspace, fresh)]
+    denied += _stated_otherwise(journal.connection, author.workspace, fresh)
+    standing = [(d, message) for d, message in denied if _stood(d.fact, message)]
+    if standing:
         with journal.transaction() as tx:
-            for message, facts in sorted(denied.items()):
-                for fact, passage in facts.items():
-                    doubt(tx, author._replace(origin="user"), [fact], message, passage)
+            for denial, message in sorted(standing, key=lambda s: s[1].seq):
+                user = author._replace(origin="user")
+                doubt(tx, user, [denial.fact.seq], message.seq, denial.passage)
     return max((m.seq for m in fresh), default=after)
 
 
-def _denied(connection: apsw.Connection, workspace: int, message: Entry) -> dict[int, str]:
-    """Return the current facts, recorded before a message, that it denies, each with the passage."""
-    found: dict[int, str] = {}
-    for name, passage in names_wrong(message.output).items():
-        record = parse_id(name)
-        seq = find_fact(connection, workspace, record) if record is not None else None
-        if seq is not None:
-            found[seq] = passage
-    for stated in statements(message.output):
-        near = [seq for seq, _ in similar(connection, workspace, stated[1], None, _NEAR)]
-        for denial in find_denials(stated, list(load_facts(connection, near).values())):
-            found.setdefault(denial.fact.seq, denial.passage)
-    facts = load_facts(connection, found)
-    return {seq: passage for seq, passage in found.items() if _stood(facts[seq], message)}
+def _called_wrong(
+    connection: apsw.Connection, workspace: int, messages: Sequence[Entry]
+) -> Iterator[tuple[Denial, Entry]]:
+    """Yield the facts that messages call wrong by their ids."""
+    for message in messages:
+        for name, passage in names_wrong(message.output).items():
+            record = parse_id(name)
+            seq = find_fact(connection, workspace, record) if record is not None else None
+            if seq is not None:
+                yield Denial(load_facts(connection, [seq])[seq], passage), message
+
+
+def _stated_otherwise(
+    connection: apsw.Connection, workspace: int, messages: Sequence[Entry]
+) -> Iterator[tuple[Denial, Entry]]:
+    """Yield the facts that messages state otherwise; of many statements, those that negate come first."""
+    stated = [(s, message) for message in messages for s in statements(message.output)]
+    stated.sort(key=lambda pair: not pair[0].negates)
+    for statement, message in stated[:STATEMENTS_HEARD]:
+        near = [seq for seq, _ in similar(connection, workspace, statement.text, None, _NEAR)]
+        for denial in find_denials(statement, list(load_facts(connection, near).values())):
+            yield denial, message
 
 
 def _stood(fact: Fact, message: Entry) -> bool:

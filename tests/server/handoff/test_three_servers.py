@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -100,9 +101,11 @@ def test_of_three_that_update_one_item_at_once_one_wins_and_the_others_learn_its
         for agent in three:
             assert "plan-1 [pending, v1" in await agent.done("get_context")
         claims = [
-            lambda a=a: a.call("update_plan_item", item="plan-1", status="in_progress", note=f"by {a.name}")
+            partial(
+                a.call, "update_plan_item", item="plan-1", status="in_progress", note=f"by {a.name}"
+            )
             for a in three
-        ]  # fmt: skip
+        ]
         answers = await _at_once(claims)
         codes = [code for code, _ in answers]
         assert sorted(codes) == ["", "stale_version", "stale_version"]
@@ -137,7 +140,7 @@ def test_nobodys_write_is_lost_and_each_sees_what_the_others_decided_and_finishe
         )  # fmt: skip
 
     async def story(three: Sequence[Agent]) -> None:
-        await _at_once([lambda a=a: work(a) for a in three])
+        await _at_once([partial(work, agent) for agent in three])
         for agent in three:
             plan = await _resource(agent, "memory://plan")
             facts = await _resource(agent, "memory://facts")
