@@ -158,3 +158,30 @@ def test_the_review_prompt_confirms_and_denies_what_the_user_names(
     assert "Not stored: 'fact-77' is no current fact" in shown
     assert '"Never touch the billing tables"' in shown.partition("== PLAN")[0]
     assert f"- {fact} " in _facts(shown, "re-verify")
+
+
+def test_a_workspaces_commands_are_asked_about_again_whenever_their_file_changes(
+    world: World, session: Session
+) -> None:
+    """Through the doors that people use: the terminal for trust, a tool for the checks."""
+    line = f'tests = "{sys.executable} -c \\"open(\'ran\', \'a\').write(\'x\')\\""\n'
+    world.write("keepthread.toml", "[commands]\n" + line)
+    session.done("update_plan_item", title="Port", status="in_progress", checks=["command:tests"])
+    session.done("update_plan_item", item="plan-1", status="done")
+    ran = world.tree / "ran"
+
+    def hand_off() -> str:
+        return session.done("hand_off", doing="porting", next="go on").text
+
+    assert "to run its commands: keepthread trust" in hand_off() and not ran.exists()
+    assert "[commands]" in _at_a_terminal(world, "trust")
+    assert "plan-1 is done: verified by command" in hand_off()
+    assert ran.read_text() == "x"
+    world.write("keepthread.toml", "[commands]\n" + line + "more = 'true'\n")
+    assert "to run its commands: keepthread trust" in hand_off()
+    assert ran.read_text() == "x"
+    assert "more = " in _at_a_terminal(world, "trust")
+    hand_off()
+    assert ran.read_text() == "xx"
+    shown = session.read("memory://record/plan-1")
+    assert "verified by command, call-" in shown
