@@ -131,6 +131,21 @@ def find_by_ref(
     return None if row is None else Stamp(row[0], f"{row[1]}-{row[2]}", row[3])
 
 
+def find_in_session(
+    connection: apsw.Connection, workspace: int, session: str, tool: str, field: str, text: str
+) -> Stamp | None:
+    """Return an entry of ``tool`` that a hook told of in a client's session, by its args or its output."""
+    row = fetch_one(
+        connection,
+        "SELECT j.seq, j.kind, j.number, j.at FROM window w JOIN journal j ON j.window = w.seq "
+        "JOIN entry e ON e.seq = j.seq JOIN body b ON b.seq = j.seq AND b.field = ? "
+        "WHERE w.session = ? AND e.workspace = ? AND e.tool = ? AND e.channel IN ('hook','user') "
+        "AND b.text = ? LIMIT 1",
+        (field, session, workspace, tool, text),
+    )
+    return None if row is None else Stamp(row[0], f"{row[1]}-{row[2]}", row[3])
+
+
 def has_ref_below(connection: apsw.Connection, workspace: int, channel: str, prefix: str) -> bool:
     """True when a client's id that begins with ``prefix`` (not empty) made an entry here."""
     after = prefix[:-1] + chr(ord(prefix[-1]) + 1)

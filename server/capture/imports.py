@@ -1,7 +1,7 @@
 """``keepthread import FILE``: what happened elsewhere, into the archive at level 1.
 
-The format is told by the content: the import format, a session file of Claude Code or Codex, or the file of
-the official memory server. What was imported, or captured by a hook or relay, is not stored twice.
+The format is told by the content: the import format, a session file of Claude Code, Codex or Gemini CLI, or
+the file of the official memory server. What was imported, or captured by a hook or relay, is not stored twice.
 Messages that came by import back no instruction.
 """
 
@@ -16,10 +16,11 @@ import apsw
 from keepthread.server.capture.append import append_call, append_message, clean_value
 from keepthread.server.capture.formats.claude_code import ClaudeCode
 from keepthread.server.capture.formats.codex import Codex
+from keepthread.server.capture.formats.gemini import Gemini
 from keepthread.server.capture.formats.item import BadLine, Item, LeftOut, Reader
 from keepthread.server.capture.formats.official_memory import OfficialMemory
 from keepthread.server.capture.formats.plain import Plain
-from keepthread.stores.archive import find_by_ref
+from keepthread.stores.archive import find_by_ref, find_in_session
 from keepthread.stores.clock import stamp
 from keepthread.stores.journal import Journal, Transaction
 from keepthread.stores.records import Author, Stamp
@@ -113,7 +114,11 @@ def is_known(connection: apsw.Connection, workspace: int, item: Item) -> Stamp |
         found = find_by_ref(connection, workspace, channel, ref) if ref else None
         if found is not None:
             return found
-    return None
+    if not item.session:
+        return None
+    said = (item.tool, "output", item.text)
+    told = said if item.call is None else (item.call.tool, "args", item.call.args)
+    return find_in_session(connection, workspace, item.session, *told)
 
 
 def _items(lines: Iterable[str], state: _Progress, folder: str, written: str) -> Iterator[Item]:
@@ -157,12 +162,14 @@ def _recognised(
         return Plain(), head
     raise ImportFault(
         f"no known format ({why}). A line is a tool_call or a message (see the README), a session of "
-        "Claude Code or Codex, or the official memory server's."
+        "Claude Code, Codex or Gemini CLI, or the official memory server's."
     )
 
 
 def _reader_for(row: dict[str, Any], folder: str, written: str) -> Reader | None:
     kind = row.get("type")
+    if "sessionId" in row and "projectHash" in row:
+        return Gemini(folder)
     if kind in ("tool_call", "message") or is_export_line(row):
         return Plain()
     if kind in ("entity", "relation"):

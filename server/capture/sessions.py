@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from keepthread.server.capture.formats.gemini import project_root
 from keepthread.server.capture.imports import (
     Imported,
     ImportFault,
@@ -57,6 +58,7 @@ def find_sessions(folder: str, environ: Mapping[str, str]) -> list[Session]:
     for home, below, make in (
         (homes["claude"], ("projects", "*", "*.jsonl"), _claude_session),
         (homes["codex"], ("sessions", "**", "rollout-*.jsonl"), _codex_session),
+        (os.path.join(homes["home"], ".gemini"), ("tmp", "*", "chats", "*.jsonl"), _gemini_session),
     ):
         for file in glob.glob(os.path.join(glob.escape(home), *below), recursive=True):
             began_in, begun = _head(file)
@@ -143,6 +145,11 @@ def _codex_session(file: str, begun: str) -> Session:
     return Session("codex", name[-_UUID_CHARS:], begun, os.path.getsize(file), (file,))
 
 
+def _gemini_session(file: str, begun: str) -> Session:
+    name = os.path.basename(file).removesuffix(".jsonl")
+    return Session("gemini", name, begun, os.path.getsize(file), (file,))
+
+
 def _workspace_of(folder: str, wanted: str) -> str:
     """Return the workspace of a folder; one that is gone belongs to the repository that it lay in."""
     if os.path.isdir(folder):
@@ -153,7 +160,7 @@ def _workspace_of(folder: str, wanted: str) -> str:
 
 def _head(file: str) -> tuple[str, str]:
     """Return (folder, time) of the first rows that tell them; ``""`` for what none of them tells."""
-    folder = begun = ""
+    folder, begun = project_root(os.path.dirname(file)), ""
     try:
         with open(file, encoding="utf-8", errors="replace") as lines:
             for _ in range(_HEAD_LINES):
@@ -161,7 +168,7 @@ def _head(file: str) -> tuple[str, str]:
                 about = row.get("payload")
                 told = about if isinstance(about, dict) else row
                 folder = folder or str(told.get("cwd") or "")
-                begun = begun or str(row.get("timestamp") or "")
+                begun = begun or str(row.get("timestamp") or row.get("startTime") or "")
                 if folder and begun:
                     break
     except OSError:

@@ -24,8 +24,9 @@ class Item(NamedTuple):
     """One entry to be. ``kind``: call, msg (user), say (assistant), sys (machine).
 
     ``ref`` is its identity among imports (``""``: none, stored each time). ``known_as`` are pairs
-    of channel and reference under which a hook or relay would have archived the same event.
-    ``name`` is what the file's author calls it.
+    of channel and reference under which a hook or relay would have archived the same event; where
+    there is none, ``session`` is the one whose hooks may have told of it. ``name`` is what the file's
+    author calls it.
     """
 
     kind: str
@@ -38,6 +39,7 @@ class Item(NamedTuple):
     args: str = ""
     call: Call | None = None
     known_as: tuple[tuple[str, str], ...] = ()
+    session: str = ""
     name: str = ""
 
 

@@ -164,6 +164,7 @@ def test_what_cites_a_marked_call_is_lowered_and_says_so(world: World, session: 
             reason="900 s is short",
             supports=["call-2"],
         )
+        assert "SUSPECT" not in client.window()
         session.ends()
         window = client.window()
         lines = {line.split()[1]: line for line in window.splitlines() if line.startswith("- ")}
