@@ -1,7 +1,9 @@
 """The write budget: memory is for conclusions, not for a running commentary."""
 
+from collections import Counter
 from collections.abc import Callable
 
+from keepthread.validators.confidence import origin_of
 from keepthread.validators.verdict import Refusal, Write
 from keepthread.validators.view import View
 
@@ -26,3 +28,26 @@ def write_budget(per_window: int, between_calls: int) -> Callable[[Write, View],
         return None
 
     return check_budget
+
+
+def origin_budget(per_window: int) -> Callable[[Write, View], Refusal | None]:
+    """Return the rule ``write_budget_spent`` for one origin: two thirds of what a window may hold.
+
+    One talkative tool or page is not to fill a window's memory. The user may.
+    """
+    per_origin = per_window * 2 // 3
+
+    def check_origin(write: Write, view: View) -> Refusal | None:
+        if not per_origin or not write.cited or view.writes_in_window() < per_origin:
+            return None
+        origins = {origin_of(entry) for entry in write.cited}
+        spent = Counter(origin_of(entry) for entry in view.cited_in_window())
+        if "user" in origins or any(spent[origin] < per_origin for origin in origins):
+            return None
+        return Refusal(
+            "write_budget_spent",
+            f"{per_origin} facts of this window already rest on what {write.cited[0].id} shows.",
+            "Record what other evidence says. The rest stays in the archive, where search_archive finds it.",
+        )
+
+    return check_origin

@@ -175,6 +175,17 @@ class GateView:
         window = self._caller.author.window
         return 0 if window is None else count_records(self._connection, window, _WRITES)
 
+    def cited_in_window(self) -> list[Entry]:
+        window = self._caller.author.window
+        rows = fetch_all(
+            self._connection,
+            "SELECT c.entry FROM journal j JOIN citation c ON c.owner = j.seq AND c.position = 0 "
+            "WHERE j.window = ? AND j.kind = 'fact'",
+            (window,),
+        )
+        found = archive.entries(self._connection, [r[0] for r in rows])
+        return [found[r[0]] for r in rows if r[0] in found]
+
     def writes_since_call(self) -> int | None:
         window = self._caller.author.window
         if window is None or not self._caller.captures:

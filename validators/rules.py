@@ -8,7 +8,7 @@ repeats orders from tool output.
 
 from collections.abc import Callable, Mapping
 
-from keepthread.validators.budget import write_budget
+from keepthread.validators.budget import origin_budget, write_budget
 from keepthread.validators.citations import resolve_source
 from keepthread.validators.contradictions import Judge, resolve_contradiction
 from keepthread.validators.limits import check_empty, check_length, check_times, parse_scope
@@ -39,7 +39,8 @@ def rules_table(
     words: tuple[Rule, ...] = (check_secrets, check_hidden_text)
     return {
         "observation": (
-            *shape, budget, *words, resolve_source, check_instruction, check_transient, contradiction,
+            *shape, budget, *words, resolve_source, origin_budget(per_window), check_instruction,
+            check_transient, contradiction,
         ),
         "inference": (
             *shape, budget, *words, check_instruction, resolve_inference, check_transient, contradiction,

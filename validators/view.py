@@ -68,6 +68,9 @@ class View(Protocol):
     def writes_in_window(self) -> int:
         """Facts and decisions written in this window."""
 
+    def cited_in_window(self) -> list[Entry]:
+        """The entry that each fact of this window cites first, once for each fact."""
+
     def writes_since_call(self) -> int | None:
         """Facts and decisions since the newest captured call; None where nothing is captured."""
 

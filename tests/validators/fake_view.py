@@ -18,6 +18,7 @@ class FakeView(NamedTuple):
     weakened: frozenset[int] = frozenset()
     writes: int = 0
     since_call: int | None = None
+    cited: tuple[Entry, ...] = ()
     served: Mapping[int, int] = {}
     untrusted: tuple[tuple[str, str], ...] = ()
 
@@ -75,6 +76,9 @@ class FakeView(NamedTuple):
 
     def writes_in_window(self) -> int:
         return self.writes
+
+    def cited_in_window(self) -> list[Entry]:
+        return list(self.cited)
 
     def writes_since_call(self) -> int | None:
         return self.since_call

@@ -2,8 +2,8 @@
 
 import pytest
 
-from keepthread.stores.records import Decision, PlanItem
-from keepthread.validators.budget import write_budget
+from keepthread.stores.records import Decision, Entry, PlanItem
+from keepthread.validators.budget import origin_budget, write_budget
 from keepthread.validators.judges.local import judge
 from keepthread.validators.limits import check_length, check_times, parse_scope
 from keepthread.validators.plan_rules import (
@@ -39,6 +39,15 @@ def _item(number: int, status: str = "pending", needs: tuple[int, ...] = ()) -> 
         item=number, id=f"plan-{number}", seq=number * 10, version=2, task=None, title=f"Step {number}",
         description="", status=status, scope=(), depends_on=needs, checks=(), note="", verified=False,
         evidence=None, started_head="", agent="", at=BEFORE,
+    )  # fmt: skip
+
+
+def _entry(path: str) -> Entry:
+    return Entry(
+        seq=1, id="call-1", workspace=1, window=1, task=None, agent="", channel="hook", level=1,
+        role="", tool="Read", args="", output="x", output_sha256="", is_error=False, truncated=False,
+        model_written=False, own=False, outer_ref="", seen_at=BEFORE, path=path, file_sha256="",
+        file_signature="", speaker="", erased=False,
     )  # fmt: skip
 
 
@@ -128,6 +137,19 @@ def test_the_write_budget_counts_the_window_and_since_the_last_call(
     view = FakeView(writes=writes, since_call=since)
     assert _code(write_budget(60, 6)(_fact(), view)) == code
     assert write_budget(0, 0)(_fact(), view) is None
+
+
+def test_no_origin_fills_more_than_two_thirds_of_a_window() -> None:
+    page, other = _entry("a.md"), _entry("b.md")
+    view = FakeView(writes=40, cited=(page,) * 40)
+    rule = origin_budget(60)
+
+    assert _code(rule(_fact(cited=(page,)), view)) == "write_budget_spent"
+    assert rule(_fact(cited=(other,)), view) is None
+    assert rule(_fact(cited=(page, other)), view) is None
+    assert rule(_fact(cited=(page._replace(role="user"),)), view) is None
+    assert rule(_fact(cited=(page,)), view._replace(cited=(page,) * 39 + (other,))) is None
+    assert origin_budget(0)(_fact(cited=(page,)), view) is None
 
 
 def test_an_item_is_changed_only_by_who_saw_its_state() -> None:
