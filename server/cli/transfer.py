@@ -56,6 +56,9 @@ def bring(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         print(f"keepthread: cannot read {options.file}: {error.strerror}", file=sys.stderr)
         return 2
+    except UnicodeDecodeError as error:
+        print(f"keepthread: {options.file} is not as it was exported: {error}", file=sys.stderr)
+        return 1
     return _tell(done, place, options)
 
 

@@ -217,6 +217,11 @@ def test_a_person_at_a_terminal_restores_and_anyone_else_brings_entries_only(
     )
     status, shown = at_terminal(["import", "all.jsonl"], "", world.tree, by_person)
     assert status == 0 and "0 entries imported" in shown, "entries that are there are known"
+    damaged = "\n".join(lines).encode().replace(b"Two tests fail", b"Two \xe9ests fail")
+    (world.tree / "damaged.jsonl").write_bytes(damaged)
+    anew = {**environ, "KEEPTHREAD_DB": str(tmp_path / "anew.db")}
+    status, shown = at_terminal(["import", "damaged.jsonl"], "", world.tree, anew)
+    assert status == 1 and "is not as it was exported" in shown
     by_agent = {**environ, "KEEPTHREAD_DB": str(tmp_path / "agent.db"), "CLAUDECODE": "1"}
     status, shown = at_terminal(["import", "all.jsonl"], "", world.tree, by_agent)
     assert (
