@@ -59,7 +59,7 @@ class ClaudeCode:
 
     def _assistant(self, row: Row, message: Row) -> Iterator[Item]:
         kind = "sys" if message.get("model") == _HARNESS_MODEL else "say"
-        for place, block in enumerate(_blocks(message)):
+        for place, block in enumerate(_blocks(message.get("content"))):
             if block.get("type") == "tool_use":
                 self._called[text_of(block.get("id"))] = (
                     text_of(block.get("name")),
@@ -71,7 +71,7 @@ class ClaudeCode:
                 yield self._item(row, kind, place, text=said, known_as=(("hook", ref),))
 
     def _user(self, row: Row, message: Row) -> Iterator[Item]:
-        blocks = _blocks(message)
+        blocks = _blocks(message.get("content"))
         results = [b for b in blocks if b.get("type") == "tool_result"]
         answer = row.get("toolUseResult") if len(results) == 1 else None
         for place, block in enumerate(blocks):
@@ -87,13 +87,12 @@ class ClaudeCode:
 
     def _queued(self, row: Row, queued: Row) -> Iterator[Item]:
         """What was typed, or reported by a machine, while the agent worked."""
-        text = text_of(queued.get("prompt"))
+        text = blocks_text(_blocks(queued.get("prompt")))
         if queued.get("type") != "queued_command" or not text.strip():
             return
-        origin = queued.get("origin")
-        sender = origin.get("kind") if isinstance(origin, dict) else None
-        human = queued.get("commandMode") == "prompt" and sender in (None, "human", "user")
-        yield self._prompt(row, 0, text, human=human and not is_machine_text(text))
+        human = queued.get("commandMode") == "prompt" and not queued.get("isMeta")
+        human = human and _may_be_persons(queued) and not is_machine_text(text)
+        yield self._prompt(row, 0, text, human=human)
 
     def _prompt(self, row: Row, place: int, text: str, *, human: bool) -> Item:
         # A person's prompt is known by its own id only: one typed meanwhile comes under the turn's.
@@ -156,8 +155,7 @@ def _agent(row: Row) -> str:
     return text_of(row.get("agentId"))
 
 
-def _blocks(message: Row) -> list[dict[str, Any]]:
-    content = message.get("content")
+def _blocks(content: Any) -> list[dict[str, Any]]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
@@ -168,10 +166,16 @@ def _content(block: Row) -> str:
     return blocks_text(content) if isinstance(content, list) else text_of(content)
 
 
+def _may_be_persons(told: Row) -> bool:
+    """False where a row names another origin than a person: a notification, another session."""
+    origin = told.get("origin")
+    return not isinstance(origin, dict) or origin.get("kind") in (None, "human", "user")
+
+
 def _is_persons(row: Row, text: str) -> bool:
     """True for what a person or a program sent: newer clients mark it, and write a row's source in any
     case; of older ones the text decides."""
-    if row.get("isMeta") or row.get("isSidechain") or _agent(row):
+    if row.get("isMeta") or row.get("isSidechain") or _agent(row) or not _may_be_persons(row):
         return False
     if is_machine_text(text) or text.lstrip().startswith(_INTERRUPTED):
         return False

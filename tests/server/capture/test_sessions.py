@@ -168,10 +168,17 @@ def test_only_a_persons_words_are_the_users(home: Home, journal: Journal, db: st
         row("user", "This session is being continued", 9, isCompactSummary=True),
     ]  # fmt: skip
     queued = {"type": "queued_command", "prompt": "typed meanwhile", "commandMode": "prompt"}
+    blocks = {
+        **queued,
+        "prompt": [{"type": "text", "text": "typed in blocks"}],
+        "origin": {"kind": "human"},
+    }
     report = {**queued, "prompt": "a report", "origin": {"kind": "task-notification"}}
     rows += [
         row("attachment", "", 10, attachment=queued),
-        row("attachment", "", 11, attachment=report),
+        row("attachment", "", 11, attachment=blocks),
+        row("attachment", "", 12, attachment=report),
+        row("user", "from another session", 13, origin={"kind": "peer"}, promptSource="typed"),
     ]
     import_file(journal, str(home.work), str(home.session("words", *rows)))
     by_role = {
@@ -181,10 +188,11 @@ def test_only_a_persons_words_are_the_users(home: Home, journal: Journal, db: st
         "user": [
             "typed by a person", "with a picture\n[image]", "written by an older client",
             "typed meanwhile",
+            "typed in blocks",
         ],
         "assistant": ["This session is being continued"],
     }  # fmt: skip
-    assert len(archived(db)) == 11
+    assert len(archived(db)) == 13
 
 
 def test_answers_to_the_clients_question_are_the_users(
