@@ -19,7 +19,27 @@ _VOLATILE = (
     r"cursor (?:position|is)|process id|pid|latency right now|build status|download(?:ed)? so far"
 )
 _QUANTITY = re.compile(rf"\b(?:{_VOLATILE})\b", re.I)
-_DONE = r"done|complete|completed|finished|migrated|processed|downloaded"
+_DONE = (
+    r"done|complete|completed|finished|migrated|ported|converted|rewritten|processed|downloaded|uploaded|"
+    r"imported|exported|copied|indexed|reviewed|translated"
+)
+_COUNT = r"\d[\d,.]*"
+_MACHINE = r"cpu|disk|memory|ram|gpu|swap|cache|volume|partition|battery|machine|server|host"
+_JOB = (
+    r"download|upload|import|export|migration|job|build|sync|backup|backfill|indexing|training|deploy(?:ment)?|"
+    r"rollout|scan|crawl|copy|restore|reindex(?:ing)?|process"
+)
+_READING = re.compile(
+    rf"\b(?:queue|backlog|inbox|buffer|stack)s? (?:\w+ )?(?:has|holds|contains|is at|stands at) {_COUNT}"
+    rf"|\b(?:{_MACHINE})s? (?:is|are|runs?|stands?) (?:now |currently )?(?:at )?{_COUNT}\s?(?:%|percent)"
+    rf"|\b(?:{_JOB}) (?:is|stands) (?:now |currently )?(?:at|on) (?:\w+ )?{_COUNT}"
+    rf"|\bhas (?:now |already )?(?:{_DONE}) {_COUNT} (?:of|out of) "
+    rf"|\b{_COUNT} (?:\w+ )?(?:are|is) (?:now |currently |still )?(?:busy|idle|queued|waiting|running|online|"
+    r"connected|pending|unread|in flight)\b"
+    rf"|\b(?:is|has been|been) up for {_COUNT}|\blags? (?:behind )?(?:is|by) {_COUNT}|\bpid (?:is )?{_COUNT}"
+    rf"|\b(?:am|is|are|now) (?:on|at) (?:line|page|step|row|offset|chunk|item|file) {_COUNT}",
+    re.I,
+)
 _SHARE_DONE = re.compile(
     rf"\b\d{{1,3}}(?:\.\d+)?\s?(?:%|percent)\s+(?:\w+\s)?(?:{_DONE}|ready|full|used|free)\b"
     r"|\b\d+\s+(?:of|out of|/)\s?\d+\s+\w+(?:\s\w+)?\s+(?:are|is|have been|has been)\s+(?:so far\s)?"
@@ -34,6 +54,7 @@ _NOW = re.compile(
 _HISTORY = re.compile(
     r"\b(?:was|were|had|did|took|ran|failed|passed|finished at|ended|on \d{4}-\d\d-\d\d|at \d{1,2}:\d\d|"
     r"\d{4}-\d\d-\d\d|run #?\d+|build #\d+|in run|yesterday|last (?:run|night|week)|limit|maximum|max|"
+    r"capped|limited|retried|must|should|may|at most|up to|allowed|every \d+|"
     r"minimum|default|configured|threshold|timeout|quota|version|property|column|field|function|method|"
     r"option|setting|endpoint|metric|command)\b",
     re.I,
@@ -63,7 +84,7 @@ def transient_quantity(text: str) -> str:
     """Return the volatile quantity that ``text`` states as present; ``""`` when it states none."""
     if _HISTORY.search(text):
         return ""
-    share = _SHARE_DONE.search(text)
+    share = _SHARE_DONE.search(text) or _READING.search(text)
     if share:
         return share[0]
     quantity = _QUANTITY.search(text)
