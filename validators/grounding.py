@@ -17,7 +17,7 @@ from keepthread.validators.bindings import (
 )
 from keepthread.validators.counting import Count, counts_of
 from keepthread.validators.evidence import Evidence, Passage
-from keepthread.validators.lists import other_compound, unlisted
+from keepthread.validators.lists import lost_complement, other_compound, unlisted
 from keepthread.validators.locating import Hit, locate, locate_joined
 from keepthread.validators.outcomes import OUTCOME_STEMS, Outcome, judge_outcome
 from keepthread.validators.passages import (
@@ -29,7 +29,12 @@ from keepthread.validators.passages import (
     weight_of,
     word_weight,
 )
-from keepthread.validators.polarity import judge_order, judge_polarity, judge_substitution
+from keepthread.validators.polarity import (
+    judge_order,
+    judge_polarity,
+    judge_state,
+    judge_substitution,
+)
 from keepthread.validators.rivals import find_rival
 from keepthread.validators.sources import Source
 from keepthread.validators.tables import other_row
@@ -168,6 +173,7 @@ def _objection(
     if not commit_agrees(claim, sources, found.hits):
         return "the cited entry says it of another commit", (claim.text,)
     against = created_elsewhere(claim, sources) or other_row(claim, found.placed, sources)
+    against = against or judge_state(claim, sources)
     against = against or find_rival(claim, found.placed, sources) or other_compound(claim, sources)
     if against or agreed or not windows:
         return against, (claim.text,) if against else ()
@@ -235,6 +241,7 @@ def _find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) -
     lost = [n for n in lost if not _is_context(n, claim.text)]
     missing += [n for n in lost if re.search(r"[A-Za-z]\d|\d[A-Za-z]", n) and n.lower() not in ALIASED]
     missing += unlisted(claim, sources)
+    missing += lost_complement(claim, sources)
     if not named and not agreed and not (slashed and hits):  # "try/except" need not be a path
         missing += lost[:3]
     telling: list[float] = []

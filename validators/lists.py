@@ -6,10 +6,16 @@ from typing import Final
 
 from keepthread.validators.sources import Source
 from keepthread.validators.values import Claim, is_code_name
-from keepthread.validators.vocabulary import aliases, content_words, stem, synonyms
+from keepthread.validators.vocabulary import aliases, content_words, is_generic, stem, synonyms
 
 _ITEM: Final = r"[`\"']?([\w.@/+-]*\w)[`\"']?"
 _LIST: Final = re.compile(rf"{_ITEM}((?:, {_ITEM})*),? (?:and|or) {_ITEM}")
+_COMPLEMENT: Final = re.compile(
+    r"\b(?:(?:manager|backend|database|framework|engine|provider|role|owner|author|default|format"
+    r"|language|licen[cs]e|branch|broker|driver|registry|runner|region|encoding|algorithm|strategy"
+    r"|policy|type|name|scheduler|library|tool) is|called|named|defaults? to|set to)"
+    r" (?:(?:an?|the) )?([A-Za-z]{3,})(?=[.,;]|$| (?:on|in|by|for|as|and|with|from)\b)"
+)
 _BETWEEN: Final = re.compile(rf", {_ITEM}")
 _COMPOUND: Final = re.compile(r"(?<![\w./-])([A-Za-z]{3,})-([A-Za-z]{2,})(?![\w/-])")
 
@@ -28,6 +34,16 @@ def unlisted(claim: Claim, sources: Sequence[Source]) -> list[str]:
         if 0 < len(missing) < len(items) and not any(i.isdigit() for i in items):
             lost += [i for i in missing if content_words(i) or not i.isalpha()]
     return lost
+
+
+def lost_complement(claim: Claim, sources: Sequence[Source]) -> list[str]:
+    """The word that the claim gives an attribute ("the role is X"), where the entries lack it."""
+    return [
+        match[1]
+        for match in _COMPLEMENT.finditer(claim.asserted)
+        if content_words(match[1]) and not is_generic(stem(match[1]))
+        and match[1].lower() not in claim.negated and not _stands(match[1], sources)
+    ]  # fmt: skip
 
 
 def other_compound(claim: Claim, sources: Sequence[Source]) -> str:

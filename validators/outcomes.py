@@ -134,7 +134,7 @@ _PASS: Final = (
 _FAIL: Final = r"(?:fail(?:s|ed|ing|ures?)?|broken|breaks?|broke|(?:is|are|was|were) red)"
 _WORKED: Final = (
     r"\b(?:went|ran|goes|runs) through(?=[.,;:]|$| (?:with|after|in|now)\b)|\bcame up\b|\b(?:finished|completed)\.?$"
-    r"|\b(?:complet|finish)(?:es|ed) (?:without|successfully|cleanly)\b"
+    r"|\bstarted successfully\b|\b(?:complet|finish)(?:es|ed) (?:without|successfully|cleanly)\b"
 )
 _PERSISTS: Final = (
     r"\b(?:errors?|exceptions?|problem|issue|bug|crash|failure)\b[^.;]{0,20}?\b"
@@ -148,7 +148,7 @@ _RESULT: Final = re.compile(rf"(?i){_WORKED}|{_PERSISTS}")
 _ALL: Final = r"\b(?:all|every\w*|each|whole|entire)\b"
 _PASS_CLAIM: Final = re.compile(
     rf"(?i)\b{_SUBJECT}\b(?:\s+(?!not\b|n't|of\b|fail)[\w./`-]+){{0,5}}?\s+{_PASS}(?!\s+(?:an?|the)\b)"
-    rf"|{_WORKED}|{_ALL}[^.;]{{0,60}}\b(?:{_PASS}|green)\b|{_NONE_FAIL}"
+    rf"|{_WORKED}|{_ALL}[^.;]{{0,60}}\b(?:{_PASS}|green|applied)\b|{_NONE_FAIL}"
 )
 _FAIL_CLAIM: Final = re.compile(
     rf"(?i)\b{_SUBJECT}\b(?:\s+(?!pass)[\w./`-]+){{0,5}}?\s+"

@@ -36,6 +36,7 @@ _SWITCHED_ON: Final = re.compile(r"(?i)[\w\"']\s*[:=]\s*[\"']?(?:true|yes|on|ena
 _SWITCH: Final = re.compile(
     r"(?i)(en|dis)abled?[\"']?\s*[:=]\s*[\"']?(true|false|on|off|yes|no|0|1)\b[\"']?"
 )
+_STATE: Final = re.compile(r"(?m)^\W{0,8}(?:state|status|active)\W{1,4}([a-z]+)")
 _CHOICE: Final = re.compile(
     r"(?i)\b(?:instead of|rather than|as opposed to|not)\b"
     r"|\b(?:chose|choose|prefers?|picked|favou?rs?)\b[^.;]{1,30}?\bover\b"
@@ -126,6 +127,15 @@ def judge_polarity(claim: Claim, passages: Sequence[str], *, prose: bool = False
             return "the cited message says the contrary"
     if best >= 0.6 and len(nearest[0]) < 300:
         return _negation(claim, nearest[0], passages)
+    return ""
+
+
+def judge_state(claim: Claim, sources: Sequence[Source]) -> str:
+    """Why the one state that the entries give is the contrary of the claim's, or ""."""
+    states = [m[1] for s in sources for m in itertools.islice(_STATE.finditer(s.low), 2)]
+    said = {stem(w) for w in content_words(claim.text)}
+    if len(states) == 1 and stem(states[0]) not in said and opposites(stem(states[0])) & said:
+        return f'the cited entry says "{states[0]}"'
     return ""
 
 

@@ -21,15 +21,16 @@ _MARGIN: Final = 0.9
 _MARGIN_VALUE: Final = 0.4  # of a number, a version or an id, which no paraphrase brings in
 _GENERIC: Final = 0.5
 _COLUMN: Final = re.compile(r"\s*\|\s*|\t+|[ ]{2,}")
-_COMMA: Final = re.compile(r",")
 _COMMIT: Final = re.compile(r"^[*|\\/ ]*([0-9a-f]{7,40}) (?:\([^)\n]*\) )?(.*)$")
 _STATUS: Final = re.compile(r"^([ MADRCU?!]{2}) (\S+)$")
 _RULE: Final = frozenset(" \t\r|+=:-")
 _CODE: Final = re.compile(r"[{}();]\s*$|^\s*\d+[\t:\u2192]")
 _CLAUSE: Final = re.compile(
     r"(?i)[,;&:]\s|\b(?:and|or|but|both|while|whereas|than|next to|beside|alongside|instead of"
-    r"|rather than|after|before|since|because|from|to)\b"
+    r"|rather than|after|before|since|because|from|(?<!up )(?<!set )(?<!equal )to)\b"
 )
+_SUBJECT: Final = re.compile(r"((?:\S+ ){1,4}?)(?:is|are|was|were|has|have|[a-z]{2,}s)\b")
+_VERB: Final = re.compile(r"\s*(?:is|are|was|were|has|have|[a-z]{2,}s|[a-z]{2,}ed)\b")
 _TOKEN: Final = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
 
 _JOINT: Final = re.compile(r"__|/|(?<=\d)-(?=\d)")
@@ -58,9 +59,9 @@ def other_row(
 ) -> str:
     """Why a table says it of another row or column, or an empty text."""
     shown = _shown(placed, sources)
-    clauses = [_tokens(c) for c in _CLAUSE.split(claim.asserted)]
-    clauses = [frozenset(shown.get(t, t) for t in c) for c in clauses if len(c) > 1]
-    named = frozenset(shown.get(t, t) for t in _tokens(claim.text))
+    clauses = [_as_shown(c, shown) for c in _clauses(claim.asserted)]
+    clauses = [c for c in clauses if len(c) > 1]
+    named = _as_shown(_tokens(claim.text), shown)
     for source in sources:
         for table in _tables(source.text):
             if any(_is_torn(clause, named, table) for clause in clauses):
@@ -68,20 +69,33 @@ def other_row(
     return ""
 
 
+def _clauses(text: str) -> Iterator[frozenset[str]]:
+    """Tokens of each clause; one that begins with a verb has the subject of the first."""
+    first = _SUBJECT.match(text)
+    subject = _tokens(first.group(1)) if first else frozenset[str]()
+    for n, clause in enumerate(_CLAUSE.split(text)):
+        yield _tokens(clause) | (subject if n and _VERB.match(clause) else frozenset())
+
+
 def _shown(
     placed: Sequence[tuple[Value, Sequence[Hit]]], sources: Sequence[Source]
-) -> dict[str, str]:
-    """How the entries write the numbers of a claim: "651.2" for 651."""
-    shown: dict[str, str] = {}
-    for value, hits in placed:
-        for hit in hits[:1] if value.kind == "number" else ():
-            said, found = (
-                _tokens(value.text),
-                _tokens(sources[hit.source].low[hit.start : hit.stop]),
-            )
-            if not hit.in_args and len(said) == len(found) == 1:
-                shown.update(zip(said, found, strict=True))
-    return shown
+) -> list[tuple[frozenset[str], frozenset[str]]]:
+    """How the claim and the entries write a number or a day: 651 and "651.2"."""
+    return [
+        (_tokens(value.text), _tokens(sources[hit.source].low[hit.start : hit.stop]))
+        for value, hits in placed
+        for hit in hits[:1]
+        if value.kind in ("number", "day") and not hit.in_args
+    ]
+
+
+def _as_shown(
+    clause: frozenset[str], shown: Sequence[tuple[frozenset[str], frozenset[str]]]
+) -> frozenset[str]:
+    for said, found in shown:
+        if said and found and said <= clause:
+            clause = (clause - said) | found
+    return clause
 
 
 def _is_torn(clause: frozenset[str], named: frozenset[str], table: _Table) -> bool:
@@ -189,13 +203,13 @@ def _table(run: Sequence[Sequence[str]], *, ruled: bool) -> _Table:
 
 def _cells(line: str) -> list[str]:
     line = line.rstrip()
+    bare = line.strip().strip("|").strip()
+    cells = _COLUMN.split(bare)
     match = _COMMIT.match(line) or _STATUS.match(line) or _PAIR.match(line)
-    if match:
+    if match and len(cells) < 3:
         return list(match.groups())
     if _CODE.search(line) or _KEYED.match(line):
         return []
-    bare = line.strip().strip("|").strip()
-    cells = _COLUMN.split(bare)
     if len(cells) == 1 and bare.count(",") > 1 and ", " not in bare:
-        return _COMMA.split(bare)
+        return bare.split(",")
     return cells

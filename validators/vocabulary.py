@@ -128,6 +128,7 @@ _OPPOSITES: Final = (
     ("internal", "external"), ("primary", "replica"), ("accepted", "rejected"),
     ("approved", "rejected"), ("append", "prepend"), ("minor", "major"), ("nullable", "unique"),
     ("running", "stopped"), ("started", "stopped"), ("locked", "unlocked"), ("active", "failed"),
+    ("active", "inactive"), ("running", "dead"), ("active", "dead"), ("merged", "closed"),
 )  # fmt: skip
 
 # Of these every synonym of the one is the contrary of every synonym of the other.
