@@ -115,12 +115,14 @@ async def _serve(
 
 
 def _listen(address: Address) -> socket.socket:
+    if not 0 <= address.port <= 65_535:  # getaddrinfo takes it modulo 65,536
+        raise SettingsError(f"cannot listen on port {address.port}; ports go up to 65535")
     try:
         family, *_, where = socket.getaddrinfo(
             address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         return socket.create_server(where[:2], family=family)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise SettingsError(f"cannot listen on {address.host}:{address.port}: {error}") from error
 
 

@@ -45,10 +45,13 @@ class Service:
         self.environ = {
             **{k: v for k, v in os.environ.items() if not k.startswith("KEEPTHREAD_")},
             "KEEPTHREAD_DB": self.db,
+            "KEEPTHREAD_CONFIG": str(folder / "operator.toml"),
             "KEEPTHREAD_EMBEDDER": "none",
             "KEEPTHREAD_WRITES_PER_WINDOW": "0",
             "KEEPTHREAD_WRITES_BETWEEN_CALLS": "0",
         }
+        ran = folder / "ran"
+        (folder / "operator.toml").write_text(f'[commands]\ntouch = "touch {ran}"\n')
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "keepthread", "serve", "--http", "--port", "0", *options],
