@@ -16,6 +16,7 @@ import anyio.lowlevel
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
 from keepthread.server.http.tenants import Busy, Tenants
@@ -63,6 +64,8 @@ class Door:
                 await answer.reject(checked)
             else:
                 await self._admit(*checked, scope, receive, answer)
+        except ClientDisconnect:  # it hung up while it was sending: nobody is there to be answered
+            return
         except Busy:
             await answer.reject(Rejected(503, "busy", "too many workspaces are in use; try again"))
         except StoreError as error:

@@ -19,7 +19,7 @@ from keepthread.server.http.tokens import TokenFile, check_user
 from keepthread.server.settings import Settings, SettingsError
 
 STOP_SECONDS = 5
-CONNECTIONS_MAX = 1_000
+CONNECTIONS_MAX = 500
 HEADER_BYTES_MAX = 32 << 10
 
 

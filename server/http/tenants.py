@@ -27,7 +27,8 @@ from keepthread.server.settings import Settings
 from keepthread.server.tools.base import single_thread
 from keepthread.stores.embeddings import BackgroundEmbedder
 
-OPEN_MAX = 100
+OPEN_MAX = 32
+"""Each holds about eight file descriptors, of which a process often may have 1,024."""
 SESSIONS_MAX = 100
 _NAME_CHARS_MAX = 40
 

@@ -91,7 +91,7 @@ class TokenFile:
         """Return the token that ``secret`` is, compared in constant time."""
         given, found = _hash(secret), None
         for token in self.all():
-            if hmac.compare_digest(token.sha256, given):
+            if hmac.compare_digest(token.sha256.encode(), given.encode()):
                 found = token
         return found if _SECRET.fullmatch(secret) else None
 
@@ -103,7 +103,10 @@ class TokenFile:
         if os.name == "posix" and status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise TokenFault(f"others may use {self._file}; run: chmod 600 {self._file}")
         with open(self._file, encoding="utf-8") as file:
-            return tuple(Token(**t) for t in json.load(file))
+            found = tuple(Token(**t) for t in json.load(file))
+        if not all(isinstance(value, str) for token in found for value in token):
+            raise ValueError("not as it was written")
+        return found
 
     def _write(self, tokens: Sequence[Token]) -> None:
         temporary = f"{self._file}.{os.getpid()}"

@@ -138,6 +138,12 @@ def test_two_authorizations_are_none(service: Service, lines: str) -> None:
         ("GET /mcp/w HTTP/1.1\nHost: localhost\nX: " + "a" * 70_000, 400),
         ("POST /mcp/w HTTP/1.1\nHost: localhost\nContent-Length: 3\nContent-Length: 4\n\nabc", 400),
         ("POST /mcp/w HTTP/1.1\nHost: localhost\nContent-Length: -1\n\n", 400),
+        ("GET /mcp/\u00e9 HTTP/1.1\nHost: localhost\n\n", 400),
+        ("GET /mcp/%ff HTTP/1.1\nHost: localhost\n\n", 404),
+        ("OPTIONS * HTTP/1.1\nHost: localhost\n\n", 404),
+        ("CONNECT localhost:80 HTTP/1.1\nHost: localhost\n\n", 404),
+        ("GET /mcp/w HTTP/1.1\nHost: localhost\nUpgrade: websocket\nConnection: Upgrade\n\n", 401),
+        ("\x16\x03\x01\x02\n\n", 400),
         ("GARBAGE\n\n", 400),
     ],
 )

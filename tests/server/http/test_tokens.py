@@ -102,7 +102,18 @@ def test_a_file_that_others_may_use_is_not_trusted(tokens: TokenFile, tmp_path: 
         TokenFile(str(tmp_path / "data" / "memory.db")).find(secret)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1]", '[{"id": "x"}]', '{"a": 1}', "null"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[1]",
+        '[{"id": "x"}]',
+        '[{"id":"x","user":"u","label":"","sha256":1,"created":""}]',
+        '{"a": 1}',
+        "null",
+    ],
+)
 def test_a_damaged_file_lets_nobody_in_and_is_not_replaced(
     tokens: TokenFile, tmp_path: Path, text: str
 ) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import time
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import anyio
 import pytest
 from mcp import Client
 
+from keepthread.server.http.tenants import OPEN_MAX
 from keepthread.stores.database import open_database
 from keepthread.stores.journal import verify_chain
 from keepthread.stores.query import fetch_all
@@ -100,6 +102,40 @@ def test_clients_that_write_at_once_lose_nothing(service: Service) -> None:
     assert sorted(stored) == sorted(int(i.removeprefix("question-")) for i in ids)
     assert list(verify_chain(reader)) == []
     reader.close()
+
+
+def test_a_client_that_hangs_up_leaves_nothing_half(service: Service) -> None:
+    token = service.token("yan")
+    given = calling(token, **{"Mcp-Method": "tools/call", "Mcp-Name": "add_open_question"})
+    lines = "".join(f"{name}: {value}\r\n" for name, value in given.items())
+    for n in range(30):
+        body = message("tools/call", name="add_open_question", arguments={"question": f"{n}?"})
+        head = (
+            f"POST /mcp/w HTTP/1.1\r\nHost: localhost\r\n{lines}Content-Length: {len(body)}\r\n\r\n"
+        )
+        with socket.create_connection(("127.0.0.1", service.port)) as wire:
+            wire.sendall(head.encode() + (body[:-5] if n % 3 == 0 else body))
+            time.sleep(0.002 * n)
+    with service.connect(token) as client:
+        last = int(client.done("add_open_question", question="last?").id.removeprefix("question-"))
+    assert 2 <= last <= 21
+    reader = open_database(service.database("yan"), "reader")
+    assert list(verify_chain(reader)) == []
+    reader.close()
+    assert "Traceback" not in service.log.read_text("utf-8")
+
+
+def test_more_workspaces_than_are_kept_open(service: Service) -> None:
+    token = service.token("zoe")
+    with service.connect(token, "first") as first:
+        first.done("add_open_question", question="Who owns the quagga?")
+        for n in range(OPEN_MAX + 3):
+            given = calling(token, **{"Mcp-Method": "tools/list"})
+            path = f"/mcp/many-{n}"
+            assert (
+                service.request(path=path, headers=given, body=message("tools/list")).status == 200
+            )
+        assert "quagga" in first.window()
 
 
 def test_evidence_of_a_hook_is_cited_over_http(service: Service) -> None:
