@@ -65,8 +65,10 @@ def figure(
     def middle(times: Sequence[Times], which: int) -> float:
         return 1000 * statistics.median(t[which] for t in times)
 
-    p95 = 1000 * sorted(t[0] for t in ours)[int(0.95 * (len(ours) - 1))]
-    more = {"rounds": len(ours), "p95_ms": round(p95, 2), **(detail or {})}
+    def high(which: int) -> float:
+        return round(1000 * sorted(t[which] for t in ours)[int(0.95 * (len(ours) - 1))], 2)
+
+    more = {"rounds": len(ours), "p95_ms": high(0), "p95_cpu_ms": high(1), **(detail or {})}
     return Figure(
         name, middle(ours, 0), middle(floor, 0), middle(ours, 1), middle(floor, 1), target, more
     )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.measure import Figure, compare, timed
+from benchmarks.memory import resident
 from benchmarks.places import Bench
 from benchmarks.world import Words, World
 from keepthread.server.memory import Client, Memory
@@ -24,6 +25,7 @@ _WINDOW_FLOOR = (
     "SELECT v.seq FROM fact_current f JOIN record_vector v USING(seq) WHERE f.workspace = 1 "
     "ORDER BY vec_distance_cosine(v.vec, ?) LIMIT 100"
 )
+_SETTLE_SECONDS = 30.0
 _MIXED = ((5, 60), (60, 300), (300, 2_000), (2_000, 8_000), (8_000, 30_000), (8_000, 30_000))
 _COMMON = ((0, 20),) * 2 + ((20, 80),) * 4
 
@@ -42,6 +44,7 @@ def run(rounds: int, folder: Path, facts: int, entries: int) -> Iterator[Figure]
             yield from _measure(memory, rounds)
         finally:
             memory.close()
+        yield resident(bench, f"resident memory, {folder.name}", _SETTLE_SECONDS)
 
 
 def _measure(memory: Memory, rounds: int) -> Iterator[Figure]:
