@@ -20,6 +20,7 @@ from keepthread.server.cli.offers import (
     offer_relays,
     offer_sessions,
 )
+from keepthread.server.clients.connect import connected
 from keepthread.server.clients.descriptions import BY_NAME, CLIENTS
 from keepthread.server.clients.machine import find_launch, is_there, roots
 from keepthread.server.places import find_place
@@ -93,6 +94,9 @@ def _closing(run: Run, connecting: Sequence[Connecting]) -> None:
         if one.client.name == "claude-desktop":
             print(f"  works on: {one.given['project']} (for another: run init there with --client)")
         print(f"  capture: {one.client.capture}")
+        relayed = connected(one.client, one.given).relayed
+        if relayed:
+            print(f"  relayed, so their calls are captured: {', '.join(relayed)}")
         print(f"  to check: {one.client.check}")
         print(f"  to try: {one.client.first}")
     print(f"\nUndo with:  {run.command('init', '--remove')}")

@@ -74,8 +74,8 @@ def offer_lines(run: Run, connecting: Sequence[Connecting]) -> None:
     list_changes(changes, would=True)
     hint = f"To have them: {run.command('init', '--lines')}"
     agreed = run.asker.agree("Write them?", given=run.options.lines, hint=hint, default=False)
-    if agreed and not run.options.dry_run:
-        make_changes("The project's rules", changes)
+    if agreed and not run.options.dry_run and make_changes("The project's rules", changes):
+        print("  written")
 
 
 def lines_of_project(run: Run, connecting: Sequence[Connecting]) -> list[Change]:

@@ -96,6 +96,7 @@ def test_everything_at_once_and_everything_undone(machine: Machine) -> None:
     before = machine.files()
     shown = machine.typed("y\ny\ny\n", "init")
     assert "Claude Desktop has servers of its own: git" in shown
+    assert "relayed, so their calls are captured: git" in shown
     after = machine.files()
     assert {str(p) for p in RULES} <= {n.removeprefix("pro jékt/") for n in after}
     assert machine.run("init", "--yes") == 0
