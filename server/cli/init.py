@@ -94,7 +94,7 @@ def _closing(run: Run, connecting: Sequence[Connecting]) -> None:
         if one.client.name == "claude-desktop":
             print(f"  works on: {one.given['project']} (for another: run init there with --client)")
         print(f"  capture: {one.client.capture}")
-        relayed = connected(one.client, one.given).relayed
+        relayed = () if one.plugin else connected(one.client, one.given).relayed
         if relayed:
             print(f"  relayed, so their calls are captured: {', '.join(relayed)}")
         print(f"  to check: {one.client.check}")

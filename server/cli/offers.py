@@ -58,7 +58,7 @@ def offer_sessions(run: Run) -> None:
             faults = f", {len(done.faults)} lines could not be read" if done.faults else ""
             print(f"  {done.entries} entries imported into {run.place.workspace}{faults}")
     except (StoreError, OSError) as error:
-        print(f"Past sessions were not looked at: {error}")
+        print(f"Past sessions: not imported: {error}", file=sys.stderr)
 
 
 def offer_lines(run: Run, connecting: Sequence[Connecting]) -> None:

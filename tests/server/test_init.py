@@ -191,6 +191,19 @@ def test_rules_that_cannot_be_read_are_left_and_said_so(
     assert {n for n in machine.files()} == {"pro jékt/CLAUDE.md"}
 
 
+def test_a_plugin_needs_no_file_of_ours_whatever_is_in_them(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine.has(".claude")
+    settings = {"enabledPlugins": {"keepthread@keepthread": True}}
+    (machine.home / ".claude/settings.json").write_text(json.dumps(settings), encoding="utf-8")
+    (machine.home / ".claude.json").write_text("{", encoding="utf-8")
+    before = machine.files()
+    assert machine.run("init") == 0
+    assert "the plugin is enabled: nothing to do" in capsys.readouterr().out
+    assert machine.files() == before
+
+
 def past_session(machine: Machine) -> None:
     """Give Claude Code a session of this repository, as it kept it."""
     kept = FIXTURES.parent / "sessions/claude-code-2.1.332.jsonl"
