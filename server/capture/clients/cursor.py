@@ -8,7 +8,13 @@ import json
 from typing import Any
 
 from keepthread.server.capture.clients.adapter import Adapter, Payload, is_our_tool, made_ref
-from keepthread.server.capture.events import Call, claude_code_call, mcp_name, paths_of_call
+from keepthread.server.capture.events import (
+    Call,
+    claude_code_call,
+    is_shell,
+    mcp_name,
+    paths_of_call,
+)
 
 _EVENTS = {
     "sessionStart": "SessionStart",
@@ -22,6 +28,7 @@ _EVENTS = {
     "postToolUseFailure": "PostToolUseFailure",
 }
 _HAVE_THEIR_OWN = ("Edit", "Write", "MCP:")
+_CALL = ("tool_use_id", "tool_name", "tool_input", "tool_output", "error_message")
 _FAILURES = frozenset(("error", "rejected", "permissionDenied"))  # an answer without content
 
 
@@ -42,8 +49,9 @@ def _event(payload: Payload) -> Payload:
     }
     if isinstance(roots, list) and roots:
         said["cwd"] = roots[0]
-    if ours.startswith("PostToolUse") and not payload.get("tool_use_id"):
-        said["tool_use_id"] = made_ref(said)
+    if ours.startswith("PostToolUse"):  # ids are the model provider's own; some count them anew
+        told = [payload.get(field) for field in _CALL] if payload.get("tool_use_id") else [said]
+        said["tool_use_id"] = made_ref(said["session_id"], said["prompt_id"], *told)
     if name == "afterAgentResponse":
         said["last_assistant_message"] = payload.get("text")
     return said
@@ -71,7 +79,11 @@ def _call(payload: Payload) -> Call:
         tool = mcp_name(server, tool)
     call = _shaped(payload, tool, _loaded(payload.get("tool_input")), _content(answer))
     failed = event == "postToolUseFailure" or _says_failure(answer)
-    return call._replace(own=call.own or is_our_tool(tool), is_error=failed)
+    return call._replace(
+        own=call.own or is_our_tool(tool),
+        is_error=failed,
+        wrote=call.wrote if is_shell(tool) or not failed else (),
+    )
 
 
 def _says_failure(answer: Any) -> bool:

@@ -189,6 +189,19 @@ def test_cursor_runs_claude_codes_hooks_too_and_each_event_is_archived_once(
     assert {w.client for w in windows(open_database(db, "reader"), 1)} == {"cursor"}
 
 
+def test_cursors_calls_whose_ids_begin_anew_are_calls_of_their_own(db: str, source: Path) -> None:
+    (shell,) = [
+        p for p, _ in golden("cursor", source, BY_ITS_CODE) if p.get("tool_use_id") == "call_1"
+    ]
+    failed = {k: v for k, v in shell.items() if k != "tool_output"}
+    failed |= {"hook_event_name": "postToolUseFailure", "tool_name": "Write", "error_message": "denied",
+               "tool_input": {"file_path": "src/retry.py"}}  # fmt: skip
+    for payload in (shell, {**shell, "generation_id": "gen-2"}, failed, failed):
+        send("cursor", payload, db)
+    assert [e.output for e in archived(db)] == ["RETRIES = 2\n", "RETRIES = 2\n", "denied"]
+    assert wrote(db, archived(db)[-1].seq) == []
+
+
 def test_cursors_user_is_not_stored(db: str, source: Path) -> None:
     for payload, _ in golden("cursor", source):
         send("cursor", payload, db)
