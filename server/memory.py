@@ -20,7 +20,7 @@ from keepthread.server.context.layout import STAGES
 from keepthread.server.context.moment import Kept, pick_focus
 from keepthread.server.context.tokens import TokenCounter
 from keepthread.server.handoff.commands import read_commands
-from keepthread.server.handoff.doubts import hear_user
+from keepthread.server.handoff.hearing import hear_user
 from keepthread.server.handoff.reconcile import Report, reconcile, reconcile_at_opening
 from keepthread.server.handoff.summaries import (
     ModelSummariser,

@@ -83,7 +83,7 @@ def find_denials(stated: Statement, near: Sequence[Fact]) -> list[Denial]:
 def _denies(stated: str, fact: Fact) -> bool:
     first = stated.split(maxsplit=1)[0].strip("`'\",").lower()
     named = first in _OPENERS or content_stems(first) & content_stems(f"{fact.text} {fact.subject}")
-    if fact.kind == "instruction-from-user" or not named:
+    if not named:
         return False
     old = local.Statement(fact.text, fact.subject, fact.kind)
     verdict = local.judge(old, local.Statement(stated, "", "observation"), None)
