@@ -70,7 +70,7 @@ def statements(message: str) -> list[Statement]:
         passage = message[start:stop]
         marked = _MARKER.match(passage)
         stated = _CONTRACTED.sub(r"\1 not", passage[marked.end() if marked else 0 :])
-        if stated and not _WISHED.search(stated):
+        if stated.strip() and not _WISHED.search(stated):
             found.append(Statement(passage, stated, bool(marked or _NEGATED.search(stated))))
     return found
 
