@@ -1,7 +1,7 @@
 """A Messages API on loopback whose model is the scripted agent: it sees what the loop sends, nothing else.
 
 Requests are held to what the real API demands. The first of each conversation is answered with 529
-and ``retry-after``, as an overloaded service does.
+and ``retry-after``, as an overloaded service does; now and then the model stops before it is done.
 """
 
 import json
@@ -22,6 +22,8 @@ from evals.resume.with_keepthread import KeepthreadMind
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 KEY = "test-key"
+STOPS_EVERY = 50
+"""At each so-manieth request the model stops early, as models do: it asks, or runs out of tokens."""
 
 
 class Stopped(Exception):
@@ -106,8 +108,10 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
         self.faults: list[str] = []
-        self.requests = self.conversations = self.overloaded = 0
+        self.requests = self.conversations = self.overloaded = self.stops = 0
+        self.refuses = False
         self._current: Conversation | None = None
+        self._held: tuple[str, dict[str, Any]] | None = None
 
     def answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """Return status and body of the answer to one request."""
@@ -123,13 +127,20 @@ class Server(ThreadingHTTPServer):
         if len(messages) == 1:
             self.conversations += 1
             self.stop()
-            self._current = Conversation()
+            self._current, self._held = Conversation(), None
         conversation = self._current
         assert conversation is not None
-        if len(messages) > 1:
+        if self.refuses:
+            return 200, _message(body, [{"type": "text", "text": "I cannot."}], "refusal")
+        if len(messages) > 1 and isinstance(messages[-1]["content"], list):
             (result,) = messages[-1]["content"]
             conversation.give((bool(result.get("is_error")), result["content"]))
-        call = conversation.next()
+        call, self._held = self._held or conversation.next(), None
+        if call is not None and self.requests % STOPS_EVERY == 0:
+            self._held = call
+            self.stops += 1
+            why = ("end_turn", "max_tokens")[self.stops % 2]
+            return 200, _message(body, [{"type": "text", "text": "Shall I go on?"}], why)
         if call is None:
             self.faults += [conversation.fault] if conversation.fault else []
             return 200, _message(body, [{"type": "text", "text": "All is done."}], "end_turn")
@@ -163,7 +174,12 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        length = int(self.headers["content-length"])
+        raw = self.rfile.read(length)
+        if len(raw) < length:  # the agent was killed while it asked
+            self.close_connection = True
+            return
+        body = json.loads(raw)
         assert isinstance(self.server, Server)
         given = self.headers["x-api-key"] or self.headers["authorization"] or ""
         if given.removeprefix("Bearer ") != KEY or not self.headers["anthropic-version"]:
@@ -179,7 +195,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         try:
             self.wfile.write(data)
-        except BrokenPipeError:  # the agent was killed while it waited
+        except ConnectionError:  # the agent was killed while it waited
             self.close_connection = True
 
     def log_message(self, format: str, *arguments: Any) -> None:

@@ -40,6 +40,7 @@ def runs() -> dict[str, list[Run]]:
             )
     assert server.faults == []
     assert server.overloaded == server.conversations > KILLS  # each began with a 529
+    assert server.stops > 2
     (plain, uninterrupted), *others = done
     assert plain.finished and plain.kills == 0
     held = [held_against(run, result, uninterrupted) for run, result in others]
