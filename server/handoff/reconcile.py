@@ -18,12 +18,12 @@ from keepthread.server.handoff.checks import FAIL, PASS, Checked, proof
 from keepthread.server.handoff.commands import Ran, run_command
 from keepthread.server.handoff.doubts import judge_run
 from keepthread.server.handoff.look import Look, entered
-from keepthread.stores.archive import recent_by_tool
+from keepthread.stores.archive import entries, recent_by_tool
 from keepthread.stores.facts import FactDraft, add_fact, add_fact_event
 from keepthread.stores.journal import Journal, Transaction
 from keepthread.stores.ledger import PlanState, add_item_event, item_history, plan_items
 from keepthread.stores.query import fetch_all
-from keepthread.stores.records import Author, Citation, PlanItem, Stamp
+from keepthread.stores.records import Author, Citation, Entry, PlanItem, Stamp
 from keepthread.stores.windows import add_window_event, window_words
 from keepthread.validators.confidence import CHECKED
 
@@ -242,13 +242,19 @@ def _disagree(
             kind="observation",
             subject=_subject(item),
             scope=item.scope,
-            citations=(Citation(stamp.seq, 0, len(check.seen)),),
+            citations=(_last_line(entries(tx.connection, [stamp.seq])[stamp.seq]),),
             observed_at=tx.at,
             expires_when="task_end",
             confidence=CHECKED,
             level=4,
         ),
     )
+
+
+def _last_line(entry: Entry) -> Citation:
+    """What a check saw is the last line of its output that is not blank, as ``seen`` tells it."""
+    output = entry.output.rstrip()
+    return Citation(entry.seq, len(output) - len(output.rpartition("\n")[2]), len(output))
 
 
 def _settle_facts(tx: Transaction, author: Author, item: PlanItem, stamp: Stamp) -> None:

@@ -70,6 +70,18 @@ def test_a_refuted_claim_goes_back_and_the_disagreement_is_a_fact_that_cites_the
     assert fact.kind == "observation"
 
 
+def test_a_disagreement_cites_the_line_of_the_command_that_says_so(project: Project) -> None:
+    project.user_commands(
+        project.command("tests", "import sys; print('collected 9'); sys.exit('2 failed')")
+    )
+    item = project.plan("Port", "in_progress", "done", checks=["command:tests"])
+    assert project.reconcile() == {item: "refuted"}
+    (fact,) = _facts(project)
+    entry, cited = _cited(project, fact), fact.citations[0]
+    assert "2 failed" in fact.text
+    assert entry.output[cited.start : cited.stop] == "2 failed"
+
+
 @pytest.mark.parametrize("claimed_again", [True, False])
 def test_a_disagreement_is_taken_back_when_the_item_is_looked_at_again_and_holds(
     project: Project, claimed_again: bool
