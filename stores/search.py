@@ -3,9 +3,9 @@
 The rank of a passage is its BM25, divided by the best found, plus COSINE_WEIGHT times its cosine
 with the query; each first takes a share of the same score of the passages before and after it,
 since a turn is often about what the turn before it said. An identifier of the query that stands in a
-passage to the letter counts extra, and a query that asks for the latest prefers the newest. Filters
-(tool, path, time) come before ranking. Weights were set on held-in conversations
-(docs/evaluation.md).
+passage to the letter counts extra, and a query that asks for the latest prefers the newest: for the
+latest edit of a file, the calls that wrote it come first. Filters (tool, path, time) come before
+ranking. Weights were set on held-in conversations (docs/evaluation.md).
 """
 
 import json
@@ -42,6 +42,10 @@ _PER_ENTRY_MAX = 3
 _IDENTIFIER = re.compile(
     r"[A-Za-z0-9_./:\\-]*(?:[_./\\]|[a-z][A-Z]|[0-9][A-Za-z]|[A-Za-z][0-9])[A-Za-z0-9_./:\\-]*"
 )
+_LATEST_WRITE = re.compile(
+    r"\b(?:latest|newest|most recent|last) (?:edit|change|write|version|modification|update)\b", re.I
+)
+LATEST_WRITES_MAX = 5
 _LATEST = re.compile(
     r"\b(?:latest|newest|most recent|last (?:edit|change|write|run|call|command|output|version|time|error))\b",
     re.I,
@@ -104,7 +108,9 @@ def search_passages(
         Hit(*place, text, totals[p], words.get(p, 0.0) / best, cosine.get(p))
         for p, (place, text) in _read(connection, first).items()
     ]
-    return _best_entries(_with_bonuses(hits, query), limit)
+    asked = _latest_writes(connection, query, workspace, filters)
+    ranked = [h for h in _with_bonuses(hits, query) if h.passage not in {a.passage for a in asked}]
+    return _best_entries([*asked, *ranked], limit)
 
 
 def recent_passages(
@@ -249,6 +255,26 @@ def _with_neighbours(
                 total += share * scores.get(beside, 0.0)
         found[passage] = total
     return found
+
+
+def _latest_writes(
+    connection: apsw.Connection, query: str, workspace: int, filters: Filters
+) -> list[Hit]:
+    """Return the newest calls that wrote a file which ``query`` names and whose latest edit it asks for."""
+    if not _LATEST_WRITE.search(query):
+        return []
+    parts = [w.strip(".:").split("/") for w in _IDENTIFIER.findall(query)]
+    paths = {"/".join(p[at:]) for p in parts for at in range(len(p))}  # however the file is rooted
+    where, values = _conditions(workspace, filters)
+    rows = fetch_all(
+        connection,
+        "SELECT min(p.id) FROM tag t JOIN entry e ON e.seq = t.seq JOIN passage p ON p.entry = e.seq "
+        "WHERE t.name = 'wrote' AND t.value IN (SELECT value FROM json_each(?)) AND e.is_error = 0 "
+        f"AND p.field = 'args' AND {where} GROUP BY e.seq ORDER BY e.seq DESC LIMIT ?",
+        (json.dumps(sorted(paths - {""})), *values, LATEST_WRITES_MAX),
+    )
+    found = _read(connection, [r[0] for r in rows])
+    return [Hit(*place, text, 0.0, 0.0, None) for place, text in found.values()]
 
 
 def _with_bonuses(hits: list[Hit], query: str) -> list[Hit]:

@@ -1,0 +1,91 @@
+"""Searching the archive as agents do: what comes first, what is left out, and where to read on."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.server.world import Session, World
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = World(tmp_path)
+    world.hook("SessionStart", source="startup")
+    return world
+
+
+@pytest.fixture
+def session(world: World) -> Iterator[Session]:
+    with world.connect() as session:
+        yield session
+
+
+def _edit(world: World, path: str, old: str, new: str) -> None:
+    given = {"file_path": str(world.tree / path), "old_string": old, "new_string": new}
+    world.write(path, new)
+    world.tool("Edit", given, {"filePath": given["file_path"], "success": True})
+
+
+def _found(session: Session, query: str, **more: object) -> list[str]:
+    answer = session.done("search_archive", query=query, **more).text
+    return list(dict.fromkeys(re.findall(r"^- (\S+) @", answer, re.M)))
+
+
+def test_the_latest_edit_of_a_file_is_the_newest_call_that_wrote_it(
+    world: World, session: Session
+) -> None:
+    for n in range(1, 8):
+        _edit(world, "app/routes.py", f"limit = {n}", f"limit = {n + 1}")
+    _edit(world, "app/models.py", "edit = 1", "latest edit of routes = 2")
+    world.bash("cat app/routes.py", "# the latest edit of app/routes.py is the latest edit\n")
+    for named in ("app/routes.py", str(world.tree / "app/routes.py")):
+        assert _found(session, f"latest edit of {named}")[:3] == ["call-7", "call-6", "call-5"]
+    assert _found(session, "last change of app/models.py")[0] == "call-8"
+    assert _found(session, "latest edit of app/views.py")[0] != "call-7"
+    assert "call-7" not in _found(session, "latest edit of app/routes.py", tool="Bash")
+
+
+@pytest.mark.parametrize(
+    "query", ["InvoiceRouter", "invoice router", "retry_policy_max", "retry policy"]
+)
+def test_an_identifier_is_found_whole_and_by_its_parts(
+    world: World, session: Session, query: str
+) -> None:
+    world.bash("ls", "README.md\nsetup.cfg\n")
+    world.bash("cat app.py", "class InvoiceRouter:\n    retry_policy_max = 3\n")
+    world.bash("cat other.py", "class Router:\n    retries = 5\n")
+    assert _found(session, query)[0] == "call-2"
+
+
+def test_filters_come_before_ranking(world: World, session: Session) -> None:
+    world.read_file("docs/limits.md", "The limit of the pool is ten connections.\n")
+    world.bash("cat pool.log", "limit of the pool reached, limit of the pool reached\n")
+    assert _found(session, "limit of the pool", tool="Read") == ["call-1"]
+    assert _found(session, "limit of the pool", scope=["path:docs"]) == ["call-1"]
+    assert (
+        "Nothing in the archive matches"
+        in session.done("search_archive", query="limit of the pool", until="2020-01-01").text
+    )
+
+
+def test_what_is_not_there_gives_no_hit_and_the_nearest_miss_by_name(
+    world: World, session: Session
+) -> None:
+    world.bash("cat ci.yml", "steps:\n  - run: make build-ci\n")
+    answer = session.done("search_archive", query="kubernetes rollout history of staging run").text
+    assert "Nothing in the archive matches; the nearest miss, probably not it:\n- call-1 " in answer
+    assert (
+        "Nothing in the archive matches. Try"
+        in session.done("search_archive", query="zeppelin").text
+    )
+
+
+def test_reading_goes_on_where_the_snippet_was_cut(world: World, session: Session) -> None:
+    filler = "".join(f"line {n} of the log\n" for n in range(400))
+    world.bash("cat log", f"{filler}ERROR: disk quota exceeded on /var\n{filler}")
+    answer = session.done("search_archive", query="disk quota exceeded").text
+    (offset,) = re.findall(r"^- call-1 @(\d+) .*disk quota", answer, re.M)
+    page = session.done("read_record", id="call-1", offset=int(offset)).text
+    assert "disk quota exceeded" in page
