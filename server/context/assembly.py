@@ -51,7 +51,7 @@ MORE = {
 
 _FACT_TOKENS_MIN = 16  # no fact's line is shorter
 _FACTS_MIN = 60
-_UNCAPTURED_MIN = 2
+_UNCAPTURED_MIN = 4
 """A hook tells of the very calls that record facts, so two of them after the last capture tell that it is
 gone; the last one's event may be on its way."""
 

@@ -93,8 +93,9 @@ def _instructed(world: World, session: Session) -> None:
 
 
 def _spent(world: World, session: Session) -> None:
+    world.bash("cat limits.yml", "timeout: 300\n")
     _build_known(world, session)
-    session.observe("The time limit is 300", "tool:Bash")
+    session.observe("The time limit is 300", "file:limits.yml")
 
 
 def _ordered(world: World, session: Session) -> None:

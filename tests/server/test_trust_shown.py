@@ -87,13 +87,14 @@ def test_a_session_that_records_facts_while_nothing_is_captured_says_since_when(
     world.bash("cat ci.yml", "timeout: 300, retries: 3, port: 8080, host: example")
     clock = Clock(4_000_000_000.0)
     with world.connect(clock=clock) as client:
-        client.observe("The timeout is 300", source="call-1")
-        assert "capture: none" not in client.window(), "its event may be on its way"
-        client.observe("The retries are 3", source="call-1")
+        for claim in ("The timeout is 300", "The retries are 3", "The port is 8080"):
+            client.observe(claim, source="call-1")
+        assert "capture: none" not in client.window(), "one call may show three things"
+        client.observe("The host is example", source="call-1")
         told = next(line for line in client.window().splitlines() if "capture: none" in line)
         seen = client.done("read_record", id="call-1").text.partition("seen ")[2]
         assert told.startswith(
-            f"! capture: none since {seen[:16].replace('T', ' ')}, though 2 facts were"
+            f"! capture: none since {seen[:16].replace('T', ' ')}, though 4 facts were"
         )
         assert "keepthread doctor" in told
         world.bash("ls", "ci.yml")
