@@ -69,8 +69,8 @@ _LOST_NAME: Final = 2.0
 _LOCAL: Final = 1.4  # how much it counts that the words stand together
 _AGREED: Final = 1.0  # an outcome, an empty search or an order that agrees
 _SAID: Final = 0.2  # a user's message is short and speaks of few things
-_ENOUGH: Final = -0.6
-_ENOUGH_WORDS: Final = -0.2  # of a claim of which neither value nor name was found
+_ENOUGH: Final = -0.9
+_ENOUGH_WORDS: Final = -0.5  # of a claim of which neither value nor name was found
 _CLOSE, _CLOSE_SAID = 0.65, 0.5  # cosines (all-MiniLM-L6-v2) that mean the same
 _NEARLY: Final = 2.0  # what closeness in meaning may make up for
 _SOME_WORDS: Final = 0.25  # the least share of words before embeddings are asked
@@ -334,6 +334,7 @@ def _inflected(name: str, sources: Sequence[Source]) -> list[Hit]:
         for n, source in enumerate(sources):
             for in_args in (False, True):
                 at = source.find_word(stem(other), in_args=in_args)
+                at = next(iter(source.find(other, in_args=in_args)), at)
                 if at >= 0:
                     hits.append(Hit(n, at, at + len(other), in_args))
     return hits

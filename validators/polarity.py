@@ -38,7 +38,7 @@ _SWITCH: Final = re.compile(
 )
 _STATE: Final = re.compile(r"(?m)^\W{0,8}(?:state|status|active)\W{1,4}([a-z]+)")
 _CHOICE: Final = re.compile(
-    r"(?i)\b(?:instead of|rather than|as opposed to|not)\b"
+    r"(?i)\b(?:instead of|rather than|as opposed to|(?<!is )(?<!are )not)\b"
     r"|\b(?:chose|choose|prefers?|picked|favou?rs?)\b[^.;]{1,30}?\bover\b"
 )
 _LINES: Final = re.compile(r"\r?\n|,\s*(?=\"\w+\"\s*:)")  # also the members of a JSON object

@@ -40,6 +40,7 @@ _SHAPES: Final = {
     "hash": re.compile(r"(?<![\w-])[0-9a-f]{7,40}(?![\w-])"),
     "version": re.compile(r"(?<![\w.])v?\d+(?:\.\d+)+[\w-]*(?![\w.])"),
     "number": re.compile(r"(?<![\w.:/[-])\d+(?:[,_]\d{3})*(?:\.\d+)?(?![\d:/])"),
+    "gutter": re.compile(r"(?m)^ {0,8}\d+(?=[\t:\u2192])"),
     "place": re.compile(r"(?<![\w/.-])[\w./-]*\w\.\w+:\d+"),
     "compound": re.compile(r"(?<![\w./-])[a-z][a-z0-9]*(?:-[a-z0-9]+)+(?![\w/])"),
 }
@@ -73,18 +74,33 @@ def find_rival(
         shown = [h for h in hits if not h.in_args][:_PLACES_MAX]
         if not shape or not shown or value.negated or value.about:
             continue
-        if value.before in _LABELS or (value.of_line and shape == "number"):
+        if value.before in _LABELS:
             continue
+        if value.of_line and shape == "number":
+            shape = "gutter"
         cues = _cues(claim, value)
         own = [_spot(sources, h.source, h.start, h.stop) for h in shown]
+        if shape == "gutter" and not _is_odd_line(claim, own, cues, sources):
+            continue
         best_own = max(_support(cues, spot, sources) for spot in own)
         for rival in _rivals(shape, own, cues, sources):
-            said = sources[rival.source].text[rival.start : rival.stop]
+            said = sources[rival.source].text[rival.start : rival.stop].strip()
             if _keeps_order(claim, value, said, own, rival):
                 continue
             if _support(cues, rival, sources) >= best_own + _MARGIN:
                 return f'the cited entry says it of "{said}", not of "{value.text}"'
     return ""
+
+
+def _is_odd_line(
+    claim: Claim, own: Sequence[_Spot], cues: Sequence[_Cue], sources: Sequence[Source]
+) -> bool:
+    """Whether the one line number of a claim leads to lines that have nothing of the claim."""
+    one = sum(value.of_line and value.kind == "number" for value in claim.values) == 1
+    return one and all(
+        not sources[s.source].low[s.line : s.start].strip() and not _support(cues, s, sources)
+        for s in own
+    )
 
 
 def _keeps_order(claim: Claim, value: Value, said: str, own: Sequence[_Spot], rival: _Spot) -> bool:
@@ -139,7 +155,7 @@ def _rivals(
         end = _line_end(source.low, start)
         for match in _SHAPES[shape].finditer(source.low, start, end):
             rival = _Spot(n, match.start(), match.end(), start, end)
-            token = match.group().removeprefix("v")
+            token = match.group().strip().removeprefix("v")
             if any(token.startswith(s) for s in said):
                 continue
             if any(_is_alike(shape, spot, rival, cues, sources) for spot in own):
@@ -175,7 +191,7 @@ def _is_alike(
     if shape == "number" and _unit(a, one.stop) != _unit(b, other.stop):
         return False
     same_line = (one.source, one.line) == (other.source, other.line)
-    if shape in ("hash", "place"):
+    if shape in ("hash", "place", "gutter"):
         return not same_line
     key, other_key = _key(a, one), _key(b, other)
     if other_key and _is_named(other_key, cues) and not (key and _is_named(key, cues)):

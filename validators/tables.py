@@ -24,7 +24,7 @@ _COLUMN: Final = re.compile(r"\s*\|\s*|\t+|[ ]{2,}")
 _COMMIT: Final = re.compile(r"^[*|\\/ ]*([0-9a-f]{7,40}) (?:\([^)\n]*\) )?(.*)$")
 _STATUS: Final = re.compile(r"^([ MADRCU?!]{2}) (\S+)$")
 _RULE: Final = frozenset(" \t\r|+=:-")
-_CODE: Final = re.compile(r"[{}();]\s*$|^\s*\d+[\t:\u2192]")
+_CODE: Final = re.compile(r"[{}();]\s*$|^\^?[0-9a-f]{7,40} \([^()]*\d\)|^\s*\d+[\t:\u2192]")
 _CLAUSE: Final = re.compile(
     r"(?i)[,;&:]\s|\b(?:and|or|but|both|while|whereas|than|next to|beside|alongside|instead of"
     r"|rather than|after|before|since|because|from|(?<!up )(?<!set )(?<!equal )to)\b"
@@ -36,6 +36,7 @@ _TOKEN: Final = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
 _JOINT: Final = re.compile(r"__|/|(?<=\d)-(?=\d)")
 _SUMS: Final = frozenset(stem(w) for w in ("total", "sum", "overall", "files"))
 _KEYED: Final = re.compile(r"^\s*[A-Za-z][\w .-]*:\s")
+_LISTED: Final = re.compile(r"^[-dlrwxst]{10}\S? +\d+ \S+ +\S+ +(\d+) (.{12}) (\S.*)$")
 _PAIR: Final = re.compile(r"^\s*(\d+) (\S+)$")
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _NUMBER: Final = re.compile(r"(\d+(?:\.\d+)?)[a-z]{0,5}$")
@@ -205,11 +206,12 @@ def _cells(line: str) -> list[str]:
     line = line.rstrip()
     bare = line.strip().strip("|").strip()
     cells = _COLUMN.split(bare)
-    match = _COMMIT.match(line) or _STATUS.match(line) or _PAIR.match(line)
-    if match and len(cells) < 3:
-        return list(match.groups())
     if _CODE.search(line) or _KEYED.match(line):
         return []
+    listed = _LISTED.match(line)
+    match = listed or _COMMIT.match(line) or _STATUS.match(line) or _PAIR.match(line)
+    if match and (listed or len(cells) < 3):
+        return list(match.groups())
     if len(cells) == 1 and bare.count(",") > 1 and ", " not in bare:
         return bare.split(",")
     return cells

@@ -209,7 +209,7 @@ def test_claims_are_refused_against_entries_of_other_calls() -> None:
         if other.output != entry.output and ground(claim, [other]).grounded
     ]
     tried = len(pairs) * (len(outputs) - 1)
-    assert len(wrong) <= 0.004 * tried, wrong
+    assert len(wrong) <= 0.01 * tried, wrong
 
 
 def test_a_passage_points_at_the_supporting_output() -> None:
