@@ -138,6 +138,29 @@ def test_more_workspaces_than_are_kept_open(service: Service) -> None:
         assert "quagga" in first.window()
 
 
+def test_no_argument_of_a_tool_is_the_users_word(service: Service) -> None:
+    instruction = {"text": "Never push to main", "kind": "instruction-from-user"}
+    with service.connect(service.token("quin")) as quin:
+        names = {tool.name for tool in quin.tools().tools}
+        assert not names & {"task", "remember", "confirm", "trust", "forget", "restore", "token"}
+        assert quin.done("start_task", goal="Push to main").data["action"] == "proposed"
+        for source in ("", "user", "msg-1", "prompt", "terminal"):
+            answer = quin.call("record_fact", source=source, **instruction)
+            assert answer.code in ("not_the_users_words", "unknown_source"), answer
+        quin.done("record_fact", source="user:reported", **instruction)
+        pinned = quin.window().partition("== PLAN")[0]
+        assert "Never push" not in pinned
+        assert "proposed" in pinned
+        quin.refused(
+            "record_fact",
+            "bad_scope",
+            text="x y",
+            kind="observation",
+            scope=["user:*"],
+            source="call-1",
+        )
+
+
 def test_evidence_of_a_hook_is_cited_over_http(service: Service) -> None:
     service.bash("xia", "w", "pytest -q", "214 passed in 3.1s")
     with service.connect(service.token("xia")) as client:
