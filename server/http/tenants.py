@@ -6,7 +6,7 @@ Only what holds no user's data is shared: the embedding model and the token coun
 """
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -134,12 +134,18 @@ class Tenants:
             unused = next((t for t in self._open.values() if not t.in_flight), None)
             if unused is None:
                 raise Busy
-            del self._open[unused.key]
-            unused.ended.set()
+            self._end(unused)
         memory = await anyio.to_thread.run_sync(self._open_memory, *key)
         tenant = Tenant(key, memory, self._security)
         await self._group.start(tenant.serve)
         return tenant
+
+    def _end(self, tenant: Tenant) -> None:
+        user, _ = tenant.key
+        del self._open[tenant.key]
+        tenant.ended.set()
+        if all(other != user for other, _ in self._open):
+            self._workers.pop(user).stop(0)
 
     def _open_memory(self, user: str, workspace: str) -> Memory:
         db = user_database(self._settings.db, user)
@@ -152,14 +158,12 @@ class Tenants:
             embedder=self._embedder,
             counter=self._counter,
         )
-        if user not in self._workers:
-            self._workers[user] = EmbeddingWorker(db, self._embedder)
-            self._workers[user].start()
-        memory.embedding_fault = self._fault_of(user)
+        worker = self._workers.get(user)
+        if worker is None:
+            worker = self._workers[user] = EmbeddingWorker(db, self._embedder)
+            worker.start()
+        memory.embedding_fault = lambda: worker.fault
         return memory
-
-    def _fault_of(self, user: str) -> Callable[[], str]:
-        return lambda: self._workers[user].fault
 
 
 _CLIENT: ContextVar[Client] = ContextVar("client")
