@@ -315,9 +315,9 @@ def calls_since(
     row = fetch_one(
         connection,
         f"SELECT count(*) FROM journal WHERE window = ? AND kind IN ({marks}) AND seq > coalesce("
-        "(SELECT max(e.seq) FROM entry e JOIN journal j USING(seq) WHERE e.workspace = ? AND j.window = ? "
-        "AND e.own = 0 AND e.role = ''), 0)",
-        (window, *kinds, workspace, window),
+        "(SELECT e.seq FROM journal j CROSS JOIN entry e USING(seq) WHERE j.window = ? AND j.kind = 'call' "
+        "AND e.workspace = ? AND e.own = 0 AND e.role = '' ORDER BY j.seq DESC LIMIT 1), 0)",
+        (window, *kinds, window, workspace),
     )
     return row[0] if row else 0
 

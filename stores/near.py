@@ -5,6 +5,9 @@ import apsw
 from keepthread.stores.fulltext import match_any
 from keepthread.stores.query import fetch_all
 
+_FIRST_LOOK = 10
+"""So many times what is wanted is looked at before everything is."""
+
 Near = dict[int, float | None]
 """Cosine by seq; None for what full text found and the vector was not compared with."""
 
@@ -26,19 +29,37 @@ def near_records(
     found: Near = {}
     match = match_any(text)
     if match:
-        rows = fetch_all(
-            connection,
-            "SELECT r.rowid FROM record_fts r WHERE record_fts MATCH ? AND +r.rowid IN "
-            f"(SELECT seq FROM {view} WHERE workspace IN (?, 0)) ORDER BY {order} LIMIT ?",
-            (match, workspace, limit),
-        )
-        found.update((r[0], None) for r in rows)
+        words = f"SELECT rowid AS seq, {order} AS far FROM record_fts WHERE record_fts MATCH ?"
+        rows = _nearest(connection, words, match, view, workspace, limit)
+        found.update((seq, None) for seq, _ in rows)
     if vector is not None:
+        meaning = "SELECT seq, vec_distance_cosine(vec, ?) AS far FROM record_vector"
+        rows = _nearest(connection, meaning, vector, view, workspace, limit)
+        found.update((seq, 1.0 - far) for seq, far in rows)
+    return found
+
+
+def _nearest(
+    connection: apsw.Connection,
+    ranked: str,
+    by: str | bytes,
+    view: str,
+    workspace: int,
+    limit: int,
+) -> list[tuple[int, float]]:
+    """Return (seq, far) of the nearest rows of ``ranked`` that ``view`` lists.
+
+    Ranked first and filtered then, since to know whether a record is current costs more than its
+    distance; among all rows only where too few of the nearest are current ones of this workspace.
+    """
+    rows: list[tuple[int, float]] = []
+    for looked_at in (_FIRST_LOOK * limit, -1):
         rows = fetch_all(
             connection,
-            f"SELECT v.seq, 1.0 - vec_distance_cosine(v.vec, ?) s FROM {view} r CROSS JOIN record_vector v "
-            "ON v.seq = r.seq WHERE r.workspace IN (?, 0) ORDER BY s DESC LIMIT ?",
-            (vector, workspace, limit),
+            f"SELECT n.seq, n.far FROM ({ranked} ORDER BY far LIMIT ?) n WHERE EXISTS("
+            f"SELECT 1 FROM {view} r WHERE r.seq = n.seq AND r.workspace IN (?, 0)) ORDER BY n.far LIMIT ?",
+            (by, looked_at, workspace, limit),
         )
-        found.update((r[0], r[1]) for r in rows)
-    return found
+        if len(rows) == limit:
+            break
+    return rows

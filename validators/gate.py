@@ -182,7 +182,7 @@ class Gate:
                 self._journal.connection,
                 "SELECT j.kind || '-' || j.number, j.seq FROM request r JOIN journal j USING(seq) "
                 "WHERE r.window = ? AND r.digest = ? AND j.number IS NOT NULL "
-                "AND (j.kind <> 'fact' OR (j.seq IN (SELECT seq FROM fact_current) AND NOT EXISTS("
+                "AND (j.kind <> 'fact' OR (EXISTS(SELECT 1 FROM fact_current c WHERE c.seq = j.seq) AND NOT EXISTS("
                 "SELECT 1 FROM entry e WHERE e.seq > j.seq AND e.workspace = j.workspace AND e.own = 0)))",
                 (caller.author.window, key),
             )

@@ -219,6 +219,8 @@ def _alike(old: Token, new: Token) -> bool:
     """One word in two forms or spellings, or one measure rounded differently."""
     if old.key == new.key:
         return True
+    if old.kind == new.kind == "word" and old.key[0] != new.key[0]:  # most pairs, so asked first
+        return old.text.lower() == new.text.lower() or _is_kind_of(old.key, new.key)
     if old.kind == "number" and new.kind == "number":
         return same_value(old, new)
     if {old.kind, new.kind} <= {"number", "version"} and extends(old.text, new.text):
@@ -336,6 +338,8 @@ def opposite(first: str, second: str) -> bool:
 
 
 def _prefixed(first: str, second: str) -> bool:
+    if first[-1] != second[-1]:
+        return False
     short, long = (first, second) if len(first) < len(second) else (second, first)
     if len(short) < 4 or not long.endswith(short):
         return False
