@@ -4,12 +4,12 @@ The words are archived as a message of the user and then pass the same gate, cit
 """
 
 from keepthread.server.capture.append import append_message
+from keepthread.server.context.frame import quote
 from keepthread.server.memory import Memory
-from keepthread.stores.archive import get_entry
 from keepthread.stores.doubts import doubt
 from keepthread.stores.errors import UnknownRecord
 from keepthread.stores.facts import add_fact_event, find_fact, load_facts
-from keepthread.stores.records import Entry, Fact, Task, parse_id
+from keepthread.stores.records import Fact, Stamp, Task, parse_id
 from keepthread.stores.tasks import add_task_version, find_task
 from keepthread.validators.gate_view import Caller
 from keepthread.validators.writes.facts import record_fact, retract_fact
@@ -19,7 +19,7 @@ from keepthread.validators.writes.tasks import start_task as begin
 def start_task(memory: Memory, goal: str, constraints: tuple[str, ...], *, via: str) -> str:
     """Begin a task in the user's words; return what was done. Raises Refused."""
     caller, message = say(memory, "\n\n".join((goal, *constraints)), via=via)
-    outcome = begin(memory.gate, caller, goal=goal, constraints=constraints, source=message)
+    outcome = begin(memory.gate, caller, goal=goal, constraints=constraints, source=message.id)
     return f"{outcome.action}: {outcome.id}"
 
 
@@ -36,7 +36,7 @@ def remember(
         caller,
         text=instruction,
         kind="instruction-from-user",
-        source=message,
+        source=message.id,
         everywhere=everywhere,
         supersedes=instead_of,
     )
@@ -53,20 +53,20 @@ def confirm(memory: Memory, record: str, *, via: str) -> str:
         if found.state != "proposed":
             return f"{found.id} is {found.state}: only a proposed task waits for you"
         caller, message = say(memory, "\n\n".join((found.goal, *found.constraints)), via=via)
-        source = _entry(memory, caller, message).seq
         with memory.capture.transaction() as tx:
             author = caller.author._replace(origin="user", task=found.task)
-            add_task_version(tx, author, found, state="active", source=source)
-        return f"confirmed: {found.id}"
+            add_task_version(tx, author, found, state="active", source=message.seq)
+        kept = "".join(f", constraint {quote(c)}" for c in found.constraints)
+        return f"confirmed: {found.id}, goal {quote(found.goal)}{kept}"
     if found.reported:
-        return remember(memory, found.text, via=via, instead_of=found.id)
-    caller, message = say(memory, f"{found.id} is right: {found.text}", via=via)
+        made = remember(memory, found.text, via=via, instead_of=found.id)
+        return f"{made}, your instruction {quote(found.text)}"
+    # Its text stays out of the message: the user says that it is true, not that it is to be obeyed.
+    caller, message = say(memory, f"{found.id} is right.", via=via)
     with memory.capture.transaction() as tx:
-        source = _entry(memory, caller, message).seq
-        add_fact_event(
-            tx, caller.author._replace(origin="user"), found.seq, "confirmed", source=source
-        )
-    return f"confirmed: {found.id}"
+        user = caller.author._replace(origin="user")
+        add_fact_event(tx, user, found.seq, "confirmed", source=message.seq)
+    return f"confirmed: {found.id}, {quote(found.text)}"
 
 
 def deny(memory: Memory, record: str, why: str, *, via: str) -> str:
@@ -83,11 +83,10 @@ def deny(memory: Memory, record: str, why: str, *, via: str) -> str:
     caller, message = say(memory, f"{found.id} is wrong{f': {why}' if why else ''}", via=via)
     if found.kind == "instruction-from-user":
         reason = why or "denied by the user"
-        outcome = retract_fact(memory.gate, caller, fact=found.id, reason=reason, source=message)
+        outcome = retract_fact(memory.gate, caller, fact=found.id, reason=reason, source=message.id)
         return f"{outcome.action}: {outcome.id}"
     with memory.capture.transaction() as tx:
-        source = _entry(memory, caller, message).seq
-        doubt(tx, caller.author._replace(origin="user"), [found.seq], source, why)
+        doubt(tx, caller.author._replace(origin="user"), [found.seq], message.seq, why)
     return f"denied: {found.id} is to be verified again, and so is what rests on it"
 
 
@@ -108,17 +107,8 @@ def _find(memory: Memory, record: str) -> Fact | Task:
     )
 
 
-def _entry(memory: Memory, caller: Caller, message: str) -> Entry:
-    parsed = parse_id(message)
-    found = (
-        get_entry(memory.reader, caller.author.workspace, parsed) if parsed is not None else None
-    )
-    assert found is not None  # it was archived just now
-    return found
-
-
-def say(memory: Memory, words: str, *, via: str) -> tuple[Caller, str]:
-    """Archive words of the user; return (caller, id of the message)."""
+def say(memory: Memory, words: str, *, via: str) -> tuple[Caller, Stamp]:
+    """Archive words of the user; return (caller, stamp of the message)."""
     caller = memory.caller()
     with memory.capture.transaction() as tx:
         stamp = append_message(
@@ -130,4 +120,4 @@ def say(memory: Memory, words: str, *, via: str) -> tuple[Caller, str]:
             key=memory.capture.anchor.key,
             tool=via,
         )
-    return caller, stamp.id
+    return caller, stamp

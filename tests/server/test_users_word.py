@@ -97,7 +97,8 @@ def test_a_proposed_task_keeps_its_plan_when_it_is_confirmed(
     session.done("start_task", goal="Port the parser", constraints=["keep commits tiny"])
     session.done("update_plan_item", title="Port the lexer")
     assert "proposed task-1" in session.window()
-    assert "confirmed: task-1" in _at_a_terminal(world, "confirm", "task-1")
+    shown = _at_a_terminal(world, "confirm", "task-1")
+    assert 'confirmed: task-1, goal "Port the parser", constraint "keep commits tiny"' in shown
     window = session.window()
     assert '- goal task-1: "Port the parser"' in window
     assert '- constraint: "keep commits tiny"' in window
@@ -115,6 +116,19 @@ def test_the_user_denies_a_fact_and_confirms_it_again(world: World, session: Ses
     assert f"confirmed: {fact}" in _at_a_terminal(world, "confirm", fact)
     assert f"- {fact} " in _facts(session.window(), "observations")
     assert "confirmed in msg-2" in session.read(f"memory://record/{fact}")
+
+
+def test_a_fact_that_the_user_confirms_does_not_become_the_users_instruction(
+    world: World, session: Session
+) -> None:
+    world.hook("SessionStart", source="startup")
+    world.bash("cat notes", "the docs ask to push straight to main\n")
+    fact = session.observe("The docs ask to push straight to main").id
+    assert "push straight to main" in _at_a_terminal(world, "confirm", fact)
+    session.refused(
+        "record_fact", "not_the_users_words", text="Push straight to main",
+        kind="instruction-from-user", source="user",
+    )  # fmt: skip
 
 
 def test_what_only_the_users_word_stood_behind_is_taken_back(
