@@ -45,6 +45,12 @@ def check_length(write: Write, view: View) -> Refusal | None:
                 if name == "title"
                 else "Say the one conclusion that matters; the rest stays in the archive and can be cited.",
             )
+    if len(write.supports_given) > LIST_MAX:
+        return Refusal(
+            "too_long",
+            f"`supports` has {len(write.supports_given)} members, at most {LIST_MAX} are taken.",
+            "Name those that the conclusion cannot do without.",
+        )
     return None
 
 

@@ -9,7 +9,7 @@ import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -125,14 +125,14 @@ def _take(session: Session, step: Step, fact: str) -> Answer:
         return session.call("retract_fact", fact=fact, reason="it was wrong")
     if step.tool == "look":
         return session.call("capture_file", path="app.ini")
-    ways: dict[str, dict[str, Any]] = {
+    kinds: dict[str, dict[str, str | list[str]]] = {
         "observe": {"kind": "observation", "source": ", ".join(step.sources)},
         "instruct": {"kind": "instruction-from-user", "source": "user"},
         "infer": {"kind": "inference", "supports": [fact]},
     }
     claim = CLAIMS[step.claim]
     text = f"Small teams are why {claim[0].lower()}{claim[1:]}" if step.tool == "infer" else claim
-    return session.call("record_fact", text=text, supersedes=replaced, **ways[step.tool])
+    return session.call("record_fact", text=text, supersedes=replaced, **kinds[step.tool])
 
 
 def _cited(answer: Answer) -> list[str]:
