@@ -2,12 +2,8 @@
 
 from keepthread.stores.records import parse_id
 from keepthread.validators.citations import check_citable
-<<<<<<< HEAD
 from keepthread.validators.confidence import USER, entry_confidence, inference_confidence
-=======
-from keepthread.validators.confidence import entry_confidence, inference_confidence
 from keepthread.validators.limits import LIST_MAX
->>>>>>> 25f32da (Limit the supports of an observation too, and test every argument of every tool)
 from keepthread.validators.verdict import Refusal, Write
 from keepthread.validators.view import View
 
@@ -25,18 +21,12 @@ def resolve_inference(write: Write, view: View) -> Refusal | Write | None:
 
 
 def resolve_supports(write: Write, view: View) -> Refusal | Write | None:
-<<<<<<< HEAD
     """``unknown_support``: every support is a current fact or an entry of this workspace.
 
     Fills in ``supports``, ``confidence``, ``level``.
     """
-    if len(write.supports_given) > SUPPORTS_MAX:
-        return Refusal("too_long", f"more than {SUPPORTS_MAX} supports.", "Name the decisive ones.")
-=======
-    """``unknown_support``: every support is a current fact or an entry of this workspace."""
     if len(write.supports_given) > LIST_MAX:
         return Refusal("too_long", f"more than {LIST_MAX} supports.", "Name the decisive ones.")
->>>>>>> 25f32da (Limit the supports of an observation too, and test every argument of every tool)
     seqs: list[int] = []
     weights: list[float] = []
     levels: list[int] = []
