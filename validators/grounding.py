@@ -39,6 +39,7 @@ from keepthread.validators.rivals import find_rival
 from keepthread.validators.sources import Source
 from keepthread.validators.tables import other_row
 from keepthread.validators.values import Claim, Value, is_code_name, is_question, parse_claim
+from keepthread.validators.verbatim import said_by_user
 from keepthread.validators.vocabulary import ALIASED, aliases, stem
 
 
@@ -130,6 +131,9 @@ def ground(
     usable = [e for e in evidence if e.kind != "message" or e.role == "user"]
     if not usable:
         return Grounding(False, why="messages of the assistant or of the client are no evidence")
+    said = said_by_user(claim, usable)
+    if said is not None:
+        return Grounding(True, (said,))
     asks = _TELLS_OF_QUESTION.search(claim) is not None
     sources = [Source(e, keep_questions=asks) for e in usable]
     parsed = parse_claim(claim)
