@@ -30,6 +30,7 @@ from keepthread.validators.passages import (
     word_weight,
 )
 from keepthread.validators.polarity import (
+    denies_name,
     judge_order,
     judge_polarity,
     judge_state,
@@ -177,7 +178,7 @@ def _objection(
     if not commit_agrees(claim, sources, found.hits):
         return "the cited entry says it of another commit", (claim.text,)
     against = created_elsewhere(claim, sources) or other_row(claim, found.placed, sources)
-    against = against or judge_state(claim, sources)
+    against = against or judge_state(claim, sources) or denies_name(found.placed, sources)
     against = against or find_rival(claim, found.placed, sources) or other_compound(claim, sources)
     if against or agreed or not windows:
         return against, (claim.text,) if against else ()

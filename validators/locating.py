@@ -202,11 +202,11 @@ def _find_path(value: Value, source: Source) -> Iterator[Span]:
         for at in source.find(given, loose=True) if given else ():
             yield at, at + len(given), False
         return
-    found = False
-    for span in _spans(source, path):
-        found = True
-        yield span
-    if found:
+    spans = list(_spans(source, path))
+    if not spans and value.text[:1].isupper() and path.endswith(".js"):  # "Next.js" of next 14
+        spans = list(_spans(source, path.removesuffix(".js")))
+    if spans:
+        yield from spans
         return
     *folders, base = parts
     hits = list(_spans(source, base))

@@ -75,10 +75,10 @@ _GOOD: Final = (
 )
 _BAD: Final = (
     ("traceback", "error", "npm err", "panic", "fail", "not ok", "exit", "fatal:", "✖", "✗")
-    + ("killed", "not found", "no such file", "segmentation"),
+    + ("killed", "not found", "no such file", "segmentation", "\nx "),
     re.compile(
         r"traceback \(most|^\s*error\b|\berror:|error\[|npm err!|panicked|\bpanic:|build failed"
-        rf"|\bfailed\b|^fail\b|--- fail|not ok \d|{_EXIT}[1-9]|\*\*\* .*error|fatal:|✖|✗|killed"
+        rf"|\bfailed\b|^fail\b|--- fail|not ok \d|{_EXIT}[1-9]|\*\*\* .*error|fatal:|✖|✗|^x\s{2,}|killed"
         r"|command not found|no such file or directory|error ts\d|segmentation fault|\bfailure\b"
     ),
 )
@@ -223,8 +223,9 @@ def _lines_with(words: Sequence[str], low: str) -> dict[int, str]:
         for _ in range(_STATE_LINES_MAX):
             if at < 0:
                 break
-            start = low.rfind("\n", 0, at) + 1
-            stop = low.find("\n", at)
+            shown = at + (word[0] == "\n")
+            start = low.rfind("\n", 0, shown) + 1
+            stop = low.find("\n", shown)
             lines[start] = low[start : min(start + 400, stop if stop >= 0 else len(low))]
             at = low.rfind(word, 0, start) if start else -1
     return lines

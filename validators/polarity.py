@@ -5,9 +5,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from keepthread.validators.locating import Hit
 from keepthread.validators.outcomes import SILENT, Outcome
 from keepthread.validators.sources import Source, find_stem
-from keepthread.validators.values import Claim
+from keepthread.validators.values import Claim, Value
 from keepthread.validators.vocabulary import (
     content_words,
     is_frame,
@@ -21,9 +22,10 @@ _ORDER: Final = re.compile(
     r"(?i)^(.{2,120}?)\b(before|after|prior to|followed by|precedes?|and then|then)\s+(.{2,120})$"
 )
 _STEP: Final = re.compile(r"(?m)^[ \t]*(?:-[ \t]+)?(?:name|run|uses|step|stage|\d+[.)])[: \t].*$")
+_CHAINED: Final = re.compile(r"[^\n\"&]{2,200}(?= && )|(?<= && )[^\n\"&]{2,200}")
 _HAPPENS: Final = re.compile(
     r"(?i)\b(?:runs?|ran|execut\w+|happens?|comes?|goes|starts?|appl\w+|builds?|deploys?|perform\w*"
-    r"|precedes?|follow\w*|then|done|lints?|tests?|migrat\w+)\b"
+    r"|checks?|checked|type-checks|published|replayed|precedes?|follow\w*|then|done|lints?|tests?|migrat\w+)\b"
 )
 _NEGATOR: Final = re.compile(
     r"(?i)\b(?:not|never|no longer|cannot|without|[a-z]+n['’]t|not[a-z]+error)\b"
@@ -36,7 +38,8 @@ _SWITCHED_ON: Final = re.compile(r"(?i)[\w\"']\s*[:=]\s*[\"']?(?:true|yes|on|ena
 _SWITCH: Final = re.compile(
     r"(?i)(en|dis)abled?[\"']?\s*[:=]\s*[\"']?(true|false|on|off|yes|no|0|1)\b[\"']?"
 )
-_STATE: Final = re.compile(r"(?m)^\W{0,8}(?:state|status|active)\W{1,4}([a-z]+)")
+_NOT_IT: Final = re.compile(r", not (?:the |in |on )?[\"'`]?$")
+_STATE: Final = re.compile(r"(?m)(?:^\W{0,8}|[{,]\s?\")(?:state|status|active)\W{1,4}([a-z]+)")
 _CHOICE: Final = re.compile(
     r"(?i)\b(?:instead of|rather than|as opposed to|(?<!is )(?<!are )not)\b"
     r"|\b(?:chose|choose|prefers?|picked|favou?rs?)\b[^.;]{1,30}?\bover\b"
@@ -70,6 +73,7 @@ def judge_order(claim: Claim, sources: Sequence[Source]) -> Outcome:
     unproven = SILENT
     for n, source in enumerate(sources):
         steps = [m.span() for m in _STEP.finditer(source.text)]
+        steps = steps if len(steps) > 1 else [m.span() for m in _CHAINED.finditer(source.text)]
         if len(steps) < 2:
             continue
         one = _first_step(source, steps, ahead)
@@ -85,10 +89,12 @@ def judge_order(claim: Claim, sources: Sequence[Source]) -> Outcome:
 
 
 def _first_step(source: Source, steps: Sequence[tuple[int, int]], words: set[str]) -> int | None:
-    for n, (start, stop) in enumerate(steps):
-        if any(find_stem(source.low, source.text, w, start, stop) >= 0 for w in words):
-            return n
-    return None
+    """The step that has most of the words, the first of those; None where none has any."""
+    held = [
+        sum(find_stem(source.low, source.text, w, start, stop) >= 0 for w in words)
+        for start, stop in steps
+    ]
+    return held.index(max(held)) if any(held) else None
 
 
 def judge_polarity(claim: Claim, passages: Sequence[str], *, prose: bool = False) -> str:
@@ -127,6 +133,19 @@ def judge_polarity(claim: Claim, passages: Sequence[str], *, prose: bool = False
             return "the cited message says the contrary"
     if best >= 0.6 and len(nearest[0]) < 300:
         return _negation(claim, nearest[0], passages)
+    return ""
+
+
+def denies_name(
+    placed: Sequence[tuple[Value, Sequence[Hit]]], sources: Sequence[Source]
+) -> str:
+    """Why the entries name something only to deny it: "Tobias owns it, not Karla"; or ""."""
+    for value, hits in placed:
+        shown = [h for h in hits if not h.in_args]
+        if value.negated or value.kind == "number" or not shown:
+            continue
+        if all(_NOT_IT.search(sources[h.source].low, max(0, h.start - 12), h.start) for h in shown):
+            return f'the cited entry says "not {value.text}"'
     return ""
 
 

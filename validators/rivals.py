@@ -31,7 +31,7 @@ _WORD: Final = re.compile(r"[A-Za-z]+")
 _CLAUSE: Final = re.compile(
     r"[,;:()]|\b(?:and|but|while|whereas|because|since|after|before|when|then)\b"
 )
-_PART: Final = re.compile(r"\s*[|;]\s*|\t+|\s{2,}|,\s?|\s(?:and|but)\s")
+_PART: Final = re.compile(r"\s*[|;]\s*|\t+|\s{2,}(?![\s=:])|,\s?|\s(?:and|but)\s")
 _KEY: Final = re.compile(
     r"([A-Za-z][\w-]*)(?:\[\w,]*\])?[\"']?\s*(?:\w+ \w+\()?[:=(<\s\"'\[~^>@!-]*$"
 )
@@ -136,7 +136,9 @@ def _cues(claim: Claim, value: Value) -> list[_Cue]:
         weight *= _OTHER_CLAUSE if _CLAUSE.search(between) else 1.0
         token = match.group().lower()
         coded = not token.isalpha()
-        for word in content_words(match.group()) or ([token] if token[0].isdigit() else []):
+        parts = re.split(r"[._/-]", token)[:2] if coded and not token[0].isdigit() else []
+        words = content_words(match.group()) or ([token] if token[0].isdigit() else [])
+        for word in dict.fromkeys((*words, *filter(str.isalpha, parts))):
             stemmed = stem(word)
             forms = frozenset({token}) if token[0].isdigit() else synonyms(stemmed)
             told = weight * (0.6 if is_generic(stemmed) else 1.0) * (1.5 if coded else 1.0)
@@ -192,6 +194,8 @@ def _is_alike(
         return False
     same_line = (one.source, one.line) == (other.source, other.line)
     if shape in ("hash", "place", "gutter"):
+        return not same_line
+    if shape == "version" and one.start == one.line and other.start == other.line:
         return not same_line
     key, other_key = _key(a, one), _key(b, other)
     if other_key and _is_named(other_key, cues) and not (key and _is_named(key, cues)):

@@ -55,7 +55,7 @@ def _subjects(text: str) -> Iterator[str]:
     coded = [t for t in tokens if re.search(r"[_./:]|\d|[a-z][A-Z]", t) and not t.isdigit()]
     words = [
         w for w in tokens
-        if w.isalpha() and content_words(w) and not is_frame(stem(w)) and not is_generic(stem(w))
+        if w.isalpha() and len(w) > 2 and content_words(w) and not is_frame(stem(w)) and not is_generic(stem(w))
     ]  # fmt: skip
     yield from coded or words
 

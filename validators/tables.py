@@ -34,6 +34,9 @@ _VERB: Final = re.compile(r"\s*(?:is|are|was|were|has|have|[a-z]{2,}s|[a-z]{2,}e
 _TOKEN: Final = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
 
 _JOINT: Final = re.compile(r"__|/|(?<=\d)-(?=\d)")
+_LIKE: Final = re.compile(r"\d[\d.:-]*(?:-\w+)?$")
+_NOTHING: Final = frozenset({"-"})
+_NONE: Final = frozenset(("-", "none", "<none>", "n/a", "null"))
 _SUMS: Final = frozenset(stem(w) for w in ("total", "sum", "overall", "files"))
 _KEYED: Final = re.compile(r"^\s*[A-Za-z][\w .-]*:\s")
 _LISTED: Final = re.compile(r"^[-dlrwxst]{10}\S? +\d+ \S+ +\S+ +(\d+) (.{12}) (\S.*)$")
@@ -83,11 +86,17 @@ def _shown(
 ) -> list[tuple[frozenset[str], frozenset[str]]]:
     """How the claim and the entries write a number or a day: 651 and "651.2"."""
     return [
-        (_tokens(value.text), _tokens(sources[hit.source].low[hit.start : hit.stop]))
+        (_tokens(value.text), _tokens(_whole(sources[hit.source].low, hit)))
         for value, hits in placed
         for hit in hits[:1]
         if value.kind in ("number", "day") and not hit.in_args
     ]
+
+
+def _whole(low: str, hit: Hit) -> str:
+    """The text of a hit with the rest of its word: "6m12s"."""
+    rest = _TOKEN.match(low, hit.start, hit.stop + 12)
+    return low[hit.start : max(hit.stop, rest.end() if rest else 0)]
 
 
 def _as_shown(
@@ -133,11 +142,14 @@ def _rivals(token: str, places: Sequence[_Cell], table: _Table) -> Iterator[_Cel
     number = token[0].isdigit()
     for r, row in enumerate(table.rows):
         for c, cell in enumerate(row):
-            if (r, c) in places or not _like(token, cell):
+            if (r, c) in places:
                 continue
             if any(
-                (p.column == c and abs(len(row) - len(table.rows[p.row])) < 2)
-                or (number and p.row == r)
+                _like(token, cell) and number
+                if p.row == r
+                else p.column == c
+                and abs(len(row) - len(table.rows[p.row])) < 2
+                and (cell == _NOTHING or _like(token, cell))
                 for p in places
             ):
                 yield _Cell(r, c)
@@ -145,7 +157,7 @@ def _rivals(token: str, places: Sequence[_Cell], table: _Table) -> Iterator[_Cel
 
 def _like(token: str, cell: frozenset[str]) -> frozenset[str]:
     """The tokens of a cell that could stand for the token: numbers for a number."""
-    return frozenset(t for t in cell if t[0].isdigit()) if token[0].isdigit() else cell
+    return frozenset(t for t in cell if _LIKE.match(t)) if token[0].isdigit() else cell
 
 
 def _support(rest: frozenset[str], cell: _Cell, table: _Table) -> float:
@@ -196,7 +208,7 @@ def _tables(text: str) -> Iterator[_Table]:
 
 
 def _table(run: Sequence[Sequence[str]], *, ruled: bool) -> _Table:
-    rows = [[_tokens(cell) for cell in row] for row in run]
+    rows = [[_NOTHING if c.lower() in _NONE else _tokens(c) for c in row] for row in run]
     numbers = [any(char.isdigit() for cell in row for char in cell) for row in run[:2]]
     heads = rows.pop(0) if ruled or (numbers == [False, True]) else []
     return _Table(rows, heads, [frozenset[str]().union(*row) for row in rows])
@@ -206,7 +218,7 @@ def _cells(line: str) -> list[str]:
     line = line.rstrip()
     bare = line.strip().strip("|").strip()
     cells = _COLUMN.split(bare)
-    if _CODE.search(line) or _KEYED.match(line):
+    if _CODE.search(line) or (_KEYED.match(line) and len(cells) < 3):
         return []
     listed = _LISTED.match(line)
     match = listed or _COMMIT.match(line) or _STATUS.match(line) or _PAIR.match(line)

@@ -318,6 +318,8 @@ def _take_numbers(text: str, rest: str, values: list[Value]) -> str:
         unit, scale, _ = _unit(rest, match.start(3), after or "")
         if ones.lower() == "one" and not tens and not unit:
             continue  # "one" is mostly a pronoun
+        if re.search(r"(?i)\b(?:first|last|other) $", rest[max(0, match.start() - 8) : match.start()]):
+            continue  # "the first two" counts nothing
         values.append(
             _number(
                 text,
