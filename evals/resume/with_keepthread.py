@@ -30,7 +30,7 @@ _ITEM = re.compile(rf"^- (?:FOCUS )?(plan-\d+) \[([a-z_]+)[^\]]*\]: {_QUOTED}", 
 _STALE = re.compile(r"^- fact-\d+ \[[^\]]*STALE[^\]]*\].*$", re.M)
 _OFFERED = re.compile(r"^- FOUND (plan-\d+) looks done", re.M)
 _WRITTEN = re.compile(r"^- FOUND files written[^:]*: (.*)$", re.M)
-_STEP = re.compile(rf"^- call-\d+ \[Bash, [^,\]]+(, failed)?\]: {_QUOTED}", re.M)
+_STEP = re.compile(rf"^- call-\d+ \[Bash, ([^\]]*)\]: {_QUOTED}", re.M)
 
 
 def read_window(text: str) -> Knowledge:
@@ -59,7 +59,7 @@ def read_window(text: str) -> Knowledge:
         directions=read_directions(pinned),
         written=frozenset(written),
         last_command=unquote(commands[-1][1]) if commands else "",
-        last_succeeded=bool(commands) and not commands[-1][0],
+        last_succeeded=bool(commands) and ", failed" not in commands[-1][0],
     )
 
 

@@ -16,6 +16,7 @@ from evals.resume.suite import Result, Run, figures, held_against, run_once
 from evals.resume.with_keepthread import read_window
 from tests.evals.scripted_messages import KEY, scripted_messages
 from tests.server.world import COUNTER
+from tests.server.world import World as LiveWorld
 
 SEEDS, KILLS = (1, 2, 3), 2
 MODEL = "model:claude-scripted"
@@ -148,6 +149,18 @@ def test_writing_and_building_a_module_again_is_one_repeated_step(
     plain = Result({}, Counter({"edit depot/m01.py": 1, "build depot/m01.py": 1, "bench": 1}))
     killed = Result({}, Counter({"edit depot/m01.py": 2, "build depot/m01.py": 2, "bench": 3}))
     assert held_against(runs["keepthread"][0], killed, plain).repeated == 1 + 2
+
+
+def test_the_last_command_is_read_from_a_real_window(tmp_path: Path) -> None:
+    here = LiveWorld(tmp_path)
+    here.hook("SessionStart", source="startup")
+    with here.connect() as session:
+        here.bash("make one", "ok\n")
+        known = read_window(session.window())
+        assert (known.last_command, known.last_succeeded) == ("make one", True)
+        here.bash("make two", "2 failed\n", failed=True)
+        known = read_window(session.window())
+        assert (known.last_command, known.last_succeeded) == ("make two", False)
 
 
 def test_a_window_is_read_by_its_lines() -> None:
