@@ -35,7 +35,7 @@ def origin_budget(per_window: int) -> Callable[[Write, View], Refusal | None]:
 
     One talkative tool or page is not to fill a window's memory. The user may.
     """
-    per_origin = per_window * 2 // 3
+    per_origin = -(-per_window * 2 // 3)  # rounded up
 
     def check_origin(write: Write, view: View) -> Refusal | None:
         if not per_origin or not write.cited or view.writes_in_window() < per_origin:

@@ -29,6 +29,8 @@ NAMED = "named in supersedes"
 
 _SAME_MATTER = ("contradiction", "refinement", "duplicate")
 _SHARED_WORDS_MIN = 1 / 3
+_RELATED_MIN = 0.25
+"""Cosine below which two texts have nothing to do with each other (unrelated pairs had at most .217)."""
 
 
 class Conflict(NamedTuple):
@@ -63,7 +65,10 @@ def resolve_contradiction(judge: Judge) -> Callable[[Write, View], Refusal | Wri
         for fact, cosine in near:
             if fact.seq in known or not scope_agrees(write.scope, fact.scope):
                 continue
-            verdict = judge(Statement(fact.text, fact.subject, fact.kind), new, cosine)
+            old = Statement(fact.text, fact.subject, fact.kind)
+            if cosine is not None and cosine < _RELATED_MIN and not _share_subject(old, new):
+                continue
+            verdict = judge(old, new, cosine)
             if verdict.note and verdict.note not in write.remarks:
                 write = write._replace(remarks=(*write.remarks, verdict.note))
             if write.duplicate_of is None and _says_the_same(write, fact, cosine):
@@ -113,14 +118,19 @@ def _named(
 
 def _share_words(old: Statement, new: Statement) -> bool:
     """True when two statements name one subject, or have a third of the shorter one's words in common."""
-    subjects = [
-        {part.strip().casefold() for part in s.subject.split("|")} - {""} for s in (old, new)
-    ]
-    if subjects[0] & subjects[1]:
+    if _share_subject(old, new):
         return True
     words = [content_stems(f"{s.text} {s.subject}") for s in (old, new)]
     shared = len(words[0] & words[1])
     return shared > 0 and shared >= _SHARED_WORDS_MIN * min(map(len, words))
+
+
+def _share_subject(old: Statement, new: Statement) -> bool:
+    """True when two statements are about one subject, by any of its names."""
+    subjects = [
+        {part.strip().casefold() for part in s.subject.split("|")} - {""} for s in (old, new)
+    ]
+    return bool(subjects[0] & subjects[1])
 
 
 def _settle(write: Write, conflict: Conflict, view: View) -> Refusal | Write:
