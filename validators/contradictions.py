@@ -63,10 +63,9 @@ def resolve_contradiction(judge: Judge) -> Callable[[Write, View], Refusal | Wri
         write, conflicts = named
         known = {c.fact.seq for c in conflicts}
         for fact, cosine in near:
-            if fact.seq in known or not scope_agrees(write.scope, fact.scope):
-                continue
             old = Statement(fact.text, fact.subject, fact.kind)
-            if cosine is not None and cosine < _RELATED_MIN and not _share_subject(old, new):
+            agree = scope_agrees(write.scope, fact.scope)
+            if fact.seq in known or not (agree and _may_meet(old, new, cosine)):
                 continue
             verdict = judge(old, new, cosine)
             if verdict.note and verdict.note not in write.remarks:
@@ -131,6 +130,11 @@ def _share_subject(old: Statement, new: Statement) -> bool:
         {part.strip().casefold() for part in s.subject.split("|")} - {""} for s in (old, new)
     ]
     return bool(subjects[0] & subjects[1])
+
+
+def _may_meet(old: Statement, new: Statement, cosine: float | None) -> bool:
+    """False where two texts are too far apart in meaning to be worth judging."""
+    return cosine is None or cosine >= _RELATED_MIN or _share_subject(old, new)
 
 
 def _settle(write: Write, conflict: Conflict, view: View) -> Refusal | Write:
