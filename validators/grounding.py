@@ -183,7 +183,8 @@ def _objection(
     if against or agreed or not windows:
         return against, (claim.text,) if against else ()
     prose = windows[0].passage.entry in said
-    against = judge_polarity(claim, [w.text for w in windows[:8]], prose=prose)
+    against = judge_substitution(claim, windows[0].text, prose=True) if prose else ""
+    against = against or judge_polarity(claim, [w.text for w in windows[:8]], prose=prose)
     return against, (claim.text,) if against else ()
 
 

@@ -32,6 +32,7 @@ _LOCAL: Final = re.compile(r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0):(\d{2,5})")
 _STATUS_CLASS: Final = re.compile(r"[1-5]xx")
 _SWITCH: Final = re.compile(r"(\w+)=(true|false|none|null)")
 _GREPPED_PATH: Final = re.compile(r"[\w./@+-]+:$")
+_LIST: Final = re.compile(r"[\d.,]+")
 _WORD_OF: Final = {number: word for word, number in reversed(NUMBER_WORDS.items())}
 
 
@@ -297,6 +298,8 @@ def _find_digits(digits: str, source: Source, *, version: bool) -> Iterator[Span
 
 
 def _whole_number(low: str, start: int, stop: int, *, version: bool) -> bool:
+    if _is_listed(low, start, stop):
+        return True
     before, two_before = low[start - 1 : start], low[max(0, start - 2) : start - 1]
     after, beyond = low[stop : stop + 1], low[stop + 1 : stop + 2]
     dotted = version or "." in low[start:stop]
@@ -320,6 +323,17 @@ def _whole_number(low: str, start: int, stop: int, *, version: bool) -> bool:
     return not (
         after.isalpha() and not re.match(r"[a-zµ%]{1,5}(?![\w])|[hm]\d", low[stop : stop + 7])
     )
+
+
+def _is_listed(low: str, start: int, stop: int) -> bool:
+    """Whether digits are one of several in a list such as ``420,399,95.0``, which is no number."""
+    if "," not in (low[start - 1 : start], low[stop : stop + 1]):
+        return False
+    first = len(low[max(0, start - 40) : start].rstrip("0123456789.,"))
+    rest = _LIST.match(low, max(0, start - 40) + first, stop + 40)
+    parts = rest.group().strip(",").split(",") if rest else []
+    grouped = all(len(part.partition(".")[0]) == 3 for part in parts[1:])
+    return low[start:stop] in parts and (len(parts) > 1 and not grouped)
 
 
 def _find_number(value: Value, source: Source) -> Iterator[Span]:

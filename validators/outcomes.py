@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from keepthread.validators.sources import Source
 from keepthread.validators.statuses import line_statuses
 from keepthread.validators.values import NUMBER_WORDS, Claim
-from keepthread.validators.vocabulary import stem
+from keepthread.validators.vocabulary import content_words, is_generic, stem
 
 
 class Outcome(NamedTuple):
@@ -285,9 +285,16 @@ def _undone(text: str, sources: Sequence[Source]) -> Outcome | None:
     if _DONE_CLAIM.search(text) and not _NOT.search(text):
         for n, source in enumerate(sources):
             failed = source.evidence.is_error or source.low.lstrip().startswith("error")
-            if failed and not _DONE.search(source.low):
+            if failed and not (_DONE.search(source.low) or _is_complete(text, source)):
                 return Outcome("contradicts", "the cited call failed", n)
     return None
+
+
+def _is_complete(text: str, source: Source) -> bool:
+    """Whether a line of a failed call says that what the claim names was completed."""
+    words = {stem(w) for w in content_words(text) if not is_generic(stem(w))}
+    lines = _lines_with(("complete",), source.low).values()
+    return any(words & {stem(w) for w in content_words(line)} for line in lines)
 
 
 def _wrong_count(text: str, counts: _Counted) -> Outcome | None:

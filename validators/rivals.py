@@ -44,7 +44,9 @@ _SHAPES: Final = {
     "place": re.compile(r"(?<![\w/.-])[\w./-]*\w\.\w+:\d+"),
     "compound": re.compile(r"(?<![\w./-])[a-z][a-z0-9]*(?:-[a-z0-9]+)+(?![\w/])"),
 }
-_LABELS: Final = frozenset("adr case test step phase level rule section chapter page rev".split())
+_LABELS: Final = frozenset(
+    "adr decision ticket issue pr case test step phase level rule section chapter page rev".split()
+)
 _UNIT: Final = re.compile(r" ?(%|[a-zµ]+)")
 
 
@@ -198,7 +200,8 @@ def _is_alike(
     if shape == "version" and one.start == one.line and other.start == other.line:
         return not same_line
     key, other_key = _key(a, one), _key(b, other)
-    if other_key and _is_named(other_key, cues) and not (key and _is_named(key, cues)):
+    said, other_said = _named(key, cues), _named(other_key, cues)
+    if other_said > said and (shape == "version" or not said):
         return not same_line or key != ""
     after, other_after = _next(a, one.stop), _next(b, other.stop)
     if same_line:  # "1 to add, 2 to destroy"
@@ -218,9 +221,11 @@ def _next(low: str, stop: int) -> str:
     return match.group(1) if match else ""
 
 
-def _is_named(key: str, cues: Sequence[_Cue]) -> bool:
+def _named(key: str, cues: Sequence[_Cue]) -> float:
+    """How near to the value the claim names a key; 0 where it does not, or only far away."""
     words = {stem(w) for w in content_words(key)} | {stem(key)}
-    return any(cue.weight >= _NAMED and cue.forms & words for cue in cues)
+    weight = max((cue.weight for cue in cues if cue.forms & words), default=0.0)
+    return weight if key and weight >= _NAMED else 0.0
 
 
 def _unit(low: str, stop: int) -> str:

@@ -28,6 +28,7 @@ _SEARCH_COMMAND: Final = re.compile(
     r"(?:grep|egrep|fgrep|rg|ag|ack|find|fd|ls|pgrep|locate|which)\b"
 )
 _SEGMENT: Final = re.compile(r"&&|\|\||[;|\n]")
+_ESCAPED: Final = re.compile(r"\\([.()\[\]])")
 _QUESTION: Final = re.compile(
     r"(?im)(?:^|(?<=[.!?]\s))(?!(?:can|could|would|will)\s+(?:you\b|we\s+please\b))(?:[^\w\n]{0,4})"
     r"(?:is|are|was|were|do|does|did|has|have|should|shall|can|could|would|will|may|might|what|which|who|"
@@ -55,7 +56,8 @@ class Source:
     def __init__(self, evidence: Evidence, *, keep_questions: bool = False) -> None:
         self.evidence = evidence
         self.arg_values = _arguments(evidence.args)
-        self.args = "\n".join([*self.arg_values.values(), evidence.path])
+        given = "\n".join([*self.arg_values.values(), evidence.path])
+        self.args = _ESCAPED.sub(r"\1", given)  # ``print\(`` searches for "print("
         self.args_low = _fold(self.args)
         self.command = next(
             (self.arg_values[k] for k in ("command", "cmd", "script", "code", "input")

@@ -27,7 +27,7 @@ _RULE: Final = frozenset(" \t\r|+=:-")
 _CODE: Final = re.compile(r"[{}();]\s*$|^\^?[0-9a-f]{7,40} \([^()]*\d\)|^\s*\d+[\t:\u2192]")
 _CLAUSE: Final = re.compile(
     r"(?i)[,;&:]\s|\b(?:and|or|but|both|while|whereas|than|next to|beside|alongside|instead of"
-    r"|rather than|after|before|since|because|from|(?<!up )(?<!set )(?<!equal )to)\b"
+    r"|rather than|after|before|since|because|from\b.*?\bto)\b"
 )
 _SUBJECT: Final = re.compile(r"((?:\S+ ){1,4}?)(?:is|are|was|were|has|have|[a-z]{2,}s)\b")
 _VERB: Final = re.compile(r"\s*(?:is|are|was|were|has|have|[a-z]{2,}s|[a-z]{2,}ed)\b")
@@ -40,6 +40,7 @@ _NONE: Final = frozenset(("-", "none", "<none>", "n/a", "null"))
 _SUMS: Final = frozenset(stem(w) for w in ("total", "sum", "overall", "files"))
 _KEYED: Final = re.compile(r"^\s*[A-Za-z][\w .-]*:\s")
 _LISTED: Final = re.compile(r"^[-dlrwxst]{10}\S? +\d+ \S+ +\S+ +(\d+) (.{12}) (\S.*)$")
+_LOGGED: Final = re.compile(r"^((?:[A-Z]\w\w +\d+ )?\S{0,16}\d\d:\d\d:\d\d\S*) (.+)$")
 _PAIR: Final = re.compile(r"^\s*(\d+) (\S+)$")
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _NUMBER: Final = re.compile(r"(\d+(?:\.\d+)?)[a-z]{0,5}$")
@@ -220,7 +221,7 @@ def _cells(line: str) -> list[str]:
     cells = _COLUMN.split(bare)
     if _CODE.search(line) or (_KEYED.match(line) and len(cells) < 3):
         return []
-    listed = _LISTED.match(line)
+    listed = _LISTED.match(line) or _LOGGED.match(line)
     match = listed or _COMMIT.match(line) or _STATUS.match(line) or _PAIR.match(line)
     if match and (listed or len(cells) < 3):
         return list(match.groups())
