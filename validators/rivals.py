@@ -8,6 +8,7 @@ than the claim's own value has, the entry says it of the rival.
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from keepthread.validators.locating import Hit
@@ -18,6 +19,7 @@ from keepthread.validators.vocabulary import content_words, is_generic, stem, sy
 _MARGIN: Final = 0.3
 _PLACES_MAX: Final = 12  # of one value, and of one word
 _LINE_CHARS_MAX: Final = 400
+_KEY_CHARS_MAX: Final = 48
 _LINES_UP: Final = 40  # that are searched for a parent
 _PARENTS_MAX: Final = 3
 _ABOVE: Final = 0.6  # what a word in a parent line counts, against one in the line itself
@@ -212,7 +214,12 @@ def _is_alike(
 
 
 def _key(low: str, spot: _Spot) -> str:
-    match = _KEY.search(low, max(spot.line, spot.start - 80), spot.start)
+    return _key_of(low[max(spot.line, spot.start - _KEY_CHARS_MAX) : spot.start])
+
+
+@lru_cache(maxsize=1024)
+def _key_of(before: str) -> str:
+    match = _KEY.search(before)
     return match.group(1) if match else ""
 
 
