@@ -22,7 +22,7 @@ from keepthread.server.capture.formats.item import (
     Item,
     Row,
     text_of,
-    time_of,
+    time_told,
     within_project,
 )
 
@@ -42,7 +42,7 @@ class ClaudeCode:
 
     def read(self, row: Row) -> Iterable[Item]:
         """Return what a row tells; nothing for the client's own bookkeeping."""
-        self._at = _time(row) or self._at
+        self._at = time_told(row) or self._at
         kind, message = row.get("type"), row.get("message")
         if kind == "assistant" and isinstance(message, dict):
             return self._assistant(row, message)
@@ -138,13 +138,6 @@ class ClaudeCode:
     def _item(self, row: Row, kind: str, place: int, **fields: Any) -> Item:
         whole = text_of(row.get("uuid")) or f"{_session(row)}:{self._at}"
         return Item(kind, f"{whole}:{place}", self._at, agent=_agent(row), **fields)
-
-
-def _time(row: Row) -> str:
-    try:
-        return time_of(row.get("timestamp"))
-    except BadLine:
-        return ""
 
 
 def _session(row: Row) -> str:

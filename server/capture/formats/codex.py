@@ -17,7 +17,7 @@ from keepthread.server.capture.formats.item import (
     Item,
     Row,
     text_of,
-    time_of,
+    time_told,
     within_project,
 )
 
@@ -40,7 +40,7 @@ class Codex:
         item = about.get("item")
         if about.get("type") != "item_completed" or not isinstance(item, dict):
             return ()
-        self._at = _time(row) or self._at
+        self._at = time_told(row) or self._at
         self._turn = text_of(about.get("turn_id"))
         kind = text_of(item.get("type"))
         read = self._items().get(kind)
@@ -124,13 +124,6 @@ class Codex:
 
     def _item(self, kind: str, ref: str, **fields: Any) -> Item:
         return Item(kind, ref, self._at, agent=self._agent, **fields)
-
-
-def _time(row: Row) -> str:
-    try:
-        return time_of(row.get("timestamp"))
-    except BadLine:
-        return ""
 
 
 def _words(item: Row) -> str:

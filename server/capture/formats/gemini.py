@@ -12,11 +12,10 @@ from typing import Any
 from keepthread.server.capture.clients.gemini import ADAPTER
 from keepthread.server.capture.events import is_machine_text
 from keepthread.server.capture.formats.item import (
-    BadLine,
     Item,
     Row,
     text_of,
-    time_of,
+    time_told,
     within_project,
 )
 
@@ -36,7 +35,7 @@ class Gemini:
     def read(self, row: Row) -> Iterable[Item]:
         """Return what a row tells."""
         self._session = text_of(row.get("sessionId")) or self._session
-        self._at = _time(row) or self._at
+        self._at = time_told(row) or self._at
         if row.get("type") == "user":
             return self._prompt(row)
         if row.get("type") == "gemini":
@@ -66,7 +65,7 @@ class Gemini:
                 yield self._call(call)
 
     def _call(self, told: Row) -> Item:
-        self._at = _time(told) or self._at
+        self._at = time_told(told) or self._at
         of_server = _MCP_TOOL.fullmatch(text_of(told.get("displayName")))
         name = f"mcp__{of_server[2]}__{of_server[1]}" if of_server else text_of(told.get("name"))
         failed = told.get("status") not in (None, "success")
@@ -86,13 +85,6 @@ def project_root(folder: str) -> str:
         with open(os.path.join(os.path.dirname(folder), ROOT_FILE), encoding="utf-8") as file:
             return file.read(4096).strip() if folder else ""
     except (OSError, ValueError):
-        return ""
-
-
-def _time(row: Row) -> str:
-    try:
-        return time_of(row.get("timestamp"))
-    except BadLine:
         return ""
 
 

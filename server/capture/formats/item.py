@@ -68,6 +68,14 @@ def time_of(given: Any) -> str:
         raise BadLine(f"ts is no ISO 8601 time with a zone: {error}") from error
 
 
+def time_told(row: Row) -> str:
+    """Return a row's ``timestamp`` as the stores write it; ``""`` where it has none that can be read."""
+    try:
+        return time_of(row.get("timestamp"))
+    except BadLine:
+        return ""
+
+
 def within_project(call: Call, cwd: str) -> Call:
     """Return the call with paths relative to the project it ran in, as a hook would have told them.
 
