@@ -30,7 +30,7 @@ from keepthread.server.handoff.summaries import (
 )
 from keepthread.server.places import Place
 from keepthread.server.settings import Settings
-from keepthread.stores.archive import entries, last_capture
+from keepthread.stores.archive import entries
 from keepthread.stores.clock import Clock
 from keepthread.stores.database import Role, open_database
 from keepthread.stores.embeddings import BackgroundEmbedder
@@ -38,6 +38,7 @@ from keepthread.stores.errors import ReadOnly, StorageFull, StoreError, UnknownR
 from keepthread.stores.journal import Journal, intact_records
 from keepthread.stores.ledger import plan_items
 from keepthread.stores.questions import open_questions
+from keepthread.stores.recent import last_capture
 from keepthread.stores.records import Author, Entry
 from keepthread.stores.search import Filters, Hit, recent_passages, search_passages
 from keepthread.stores.served import log_served

@@ -10,13 +10,14 @@ from keepthread.server.handoff.episodes import episode_items
 from keepthread.server.handoff.steps import call_text
 from keepthread.server.memory import Memory
 from keepthread.stores import decisions, facts, ledger
-from keepthread.stores.archive import entries, get_entry, show_agents_files
+from keepthread.stores.archive import entries, get_entry
 from keepthread.stores.errors import UnknownRecord
 from keepthread.stores.facts import Standing
 from keepthread.stores.journal import verify_record
 from keepthread.stores.parts import ids_of
 from keepthread.stores.query import fetch_all
 from keepthread.stores.questions import find_question
+from keepthread.stores.recent import show_agents_files
 from keepthread.stores.records import Entry, Fact, RecordId, parse_id
 from keepthread.stores.served import times_served
 from keepthread.stores.tasks import find_task

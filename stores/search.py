@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import apsw
 
-from keepthread.stores.archive import tool_named
 from keepthread.stores.clock import seconds
 from keepthread.stores.matching import bounded_match
 from keepthread.stores.query import fetch_all
+from keepthread.stores.recent import tool_named
 from keepthread.stores.records import Tags
 from keepthread.stores.vector_index import VectorIndex
 from keepthread.stores.vectors import newest_vector, passage_texts

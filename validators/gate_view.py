@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import apsw
 
-from keepthread.stores import archive, decisions, facts, ledger, served
+from keepthread.stores import archive, decisions, facts, ledger, recent, served
 from keepthread.stores.embeddings import Embedder
 from keepthread.stores.matching import bounded_match
 from keepthread.stores.query import fetch_all, fetch_value
@@ -65,7 +65,7 @@ class GateView:
 
     def entries_of_tool(self, tool: str) -> list[Entry]:
         return self._window_then_task(
-            lambda **narrow: archive.recent_by_tool(
+            lambda **narrow: recent.recent_by_tool(
                 self._connection, self._workspace, tool, limit=CANDIDATES_MAX, **narrow
             )
         )
@@ -89,11 +89,11 @@ class GateView:
         path = path.removeprefix("./")
         if self._caller.tree and path.startswith(self._caller.tree):
             path = path[len(self._caller.tree) :].lstrip("/")
-        return archive.recent_by_path(self._connection, self._workspace, path, limit=CANDIDATES_MAX)
+        return recent.recent_by_path(self._connection, self._workspace, path, limit=CANDIDATES_MAX)
 
     def user_messages(self) -> list[Entry]:
         window = self._caller.author.window
-        return archive.recent(
+        return recent.recent(
             self._connection, self._workspace, where="user", limit=CANDIDATES_MAX, window=window
         )
 
@@ -190,7 +190,7 @@ class GateView:
         window = self._caller.author.window
         if window is None or not self._caller.captures:
             return None
-        return archive.calls_since(self._connection, self._workspace, window, _WRITES)
+        return recent.calls_since(self._connection, self._workspace, window, _WRITES)
 
     def last_served_version(self, item: PlanItem) -> int | None:
         window = self._caller.author.window

@@ -28,8 +28,9 @@ from evals.reading import read_json
 from keepthread.server.capture.files import FileRefused, read_file
 from keepthread.server.context.fact_lines import BLOCKS
 from keepthread.server.memory import Memory
-from keepthread.stores.archive import entries, recent_by_tool
+from keepthread.stores.archive import entries
 from keepthread.stores.facts import load_facts
+from keepthread.stores.recent import recent_by_tool
 from keepthread.stores.records import Entry, Fact
 from keepthread.validators.citations import as_evidence
 from keepthread.validators.grounding import ground

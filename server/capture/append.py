@@ -19,18 +19,12 @@ from keepthread.server.capture.files import (
     read_file,
     relative_path,
 )
-from keepthread.stores.archive import (
-    ARGS_CHARS_MAX,
-    OUTPUT_CHARS_MAX,
-    Capture,
-    append_entry,
-    is_own_shell,
-    last_writer,
-)
+from keepthread.stores.archive import ARGS_CHARS_MAX, OUTPUT_CHARS_MAX, Capture, append_entry
 from keepthread.stores.clock import seconds, stamp
 from keepthread.stores.facts import add_fact_event, facts_of_file, last_looks, standing
 from keepthread.stores.journal import Transaction
 from keepthread.stores.parts import words_of
+from keepthread.stores.recent import is_own_shell, last_writer
 from keepthread.stores.records import Author, Stamp
 from keepthread.validators.secrets import redact
 

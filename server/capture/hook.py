@@ -33,16 +33,10 @@ from keepthread.server.capture.windows import (
     window_author,
 )
 from keepthread.server.places import Place, database_path, find_place
-from keepthread.stores.archive import (
-    Capture,
-    append_entry,
-    entries,
-    find_by_ref,
-    has_ref_below,
-    hooked_calls,
-)
+from keepthread.stores.archive import Capture, append_entry, entries, find_by_ref, has_ref_below
 from keepthread.stores.database import open_database
 from keepthread.stores.journal import Journal, Transaction
+from keepthread.stores.recent import hooked_calls
 from keepthread.stores.records import Author
 from keepthread.stores.windows import add_window_event, newest_windows, windows
 

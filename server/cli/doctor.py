@@ -21,11 +21,11 @@ from keepthread.server.clients.machine import find_launch, has_plugin, is_there,
 from keepthread.server.context.tokens import TokenCounter
 from keepthread.server.places import Place, find_place
 from keepthread.server.settings import Settings, read_settings
-from keepthread.stores.archive import newest_capture, newest_hooked
 from keepthread.stores.clock import seconds
 from keepthread.stores.database import SQLITE_FLOOR, open_database
 from keepthread.stores.embeddings import EmbeddingUnavailable, load_embedder
 from keepthread.stores.errors import StoreError
+from keepthread.stores.recent import newest_capture, newest_hooked
 from keepthread.stores.workspaces import find_workspace
 
 _HOOK_SECONDS_MAX = 1.0

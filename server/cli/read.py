@@ -12,7 +12,7 @@ from keepthread.server.listings import list_text
 from keepthread.server.memory import Memory
 from keepthread.server.record_pages import read_record
 from keepthread.server.search_answer import parse_filters, search_text
-from keepthread.stores import archive, refusals
+from keepthread.stores import archive, recent, refusals
 from keepthread.stores.database import open_database
 from keepthread.stores.journal import head
 from keepthread.stores.query import fetch_all, fetch_value
@@ -140,7 +140,7 @@ def _status(memory: Memory) -> dict[str, Any]:
         "open_windows": ", ".join(
             f"{w.id} ({w.client})" for w in windows(reader, workspace, open_only=True)
         ),
-        "last_capture": archive.newest_capture(reader, workspace),
+        "last_capture": recent.newest_capture(reader, workspace),
         "vectors_of": model[1] if model else "none yet",
         "passages_to_embed": count_unembedded(reader),
         "refusals": refusals.refusals_by_code(reader, workspace),

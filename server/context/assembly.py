@@ -27,8 +27,9 @@ from keepthread.server.context.sections import (
     plan_section_items,
 )
 from keepthread.server.context.tail import tail_items
-from keepthread.stores.archive import has_entries, last_capture
+from keepthread.stores.archive import has_entries
 from keepthread.stores.journal import head, intact_records
+from keepthread.stores.recent import last_capture
 from keepthread.stores.records import Author, PlanItem
 from keepthread.stores.served import Served
 from keepthread.stores.windows import count_records, get_window

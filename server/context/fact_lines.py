@@ -13,11 +13,12 @@ from keepthread.server.context.packing import Item
 from keepthread.server.context.ranking import Score, rank_facts
 from keepthread.server.context.sections import scope_text
 from keepthread.server.context.staleness import Soundness, check_soundness, last_seen
-from keepthread.stores.archive import entries, show_agents_files
+from keepthread.stores.archive import entries
 from keepthread.stores.clock import seconds, stamp
 from keepthread.stores.facts import Standing, load_facts, standing
 from keepthread.stores.journal import intact_records
 from keepthread.stores.parts import ids_of
+from keepthread.stores.recent import show_agents_files
 from keepthread.stores.records import Entry, Fact
 from keepthread.stores.tasks import get_task
 from keepthread.validators.confidence import entry_confidence, served_confidence

@@ -6,7 +6,7 @@ from keepthread.server.context.packing import Item
 from keepthread.server.handoff.note import handoff_items
 from keepthread.server.handoff.steps import arguments, brief_line, call_text, step_line
 from keepthread.server.handoff.summaries import SUMMARY_TOOL
-from keepthread.stores.archive import (
+from keepthread.stores.recent import (
     OLDER_CALLS_MAX,
     newest_of,
     older_calls,

@@ -6,10 +6,11 @@ fresh observation takes them out again. What the user denies: ``hearing``.
 
 from collections.abc import Mapping
 
-from keepthread.stores.archive import entries, same_call_before
+from keepthread.stores.archive import entries
 from keepthread.stores.doubts import doubt, doubted_for_runs, rest_on_runs
 from keepthread.stores.facts import add_fact_event
 from keepthread.stores.journal import Transaction
+from keepthread.stores.recent import same_call_before
 from keepthread.stores.records import Author
 
 

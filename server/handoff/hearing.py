@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import apsw
 
-from keepthread.stores.archive import recent
 from keepthread.stores.doubts import doubt
 from keepthread.stores.facts import find_fact, load_facts, similar
 from keepthread.stores.journal import Journal
+from keepthread.stores.recent import recent
 from keepthread.stores.records import Author, Entry, Fact, parse_id
 from keepthread.validators.denials import Denial, find_denials, names_wrong, statements
 

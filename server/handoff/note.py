@@ -14,8 +14,9 @@ from keepthread.server.context.moment import Moment
 from keepthread.server.context.packing import Item
 from keepthread.server.handoff.steps import call_text, command_of, shortened
 from keepthread.server.handoff.summaries import SUMMARY_TOOL
-from keepthread.stores.archive import entries, files_written, recent, recent_work
+from keepthread.stores.archive import entries
 from keepthread.stores.parts import ids_of
+from keepthread.stores.recent import files_written, recent, recent_work
 from keepthread.stores.records import Entry, Window
 from keepthread.stores.windows import count_records, joined_task, window_words, windows
 

@@ -18,11 +18,12 @@ from keepthread.server.handoff.checks import FAIL, PASS, Checked, proof
 from keepthread.server.handoff.commands import Ran, run_command
 from keepthread.server.handoff.doubts import judge_run
 from keepthread.server.handoff.look import Look, entered
-from keepthread.stores.archive import entries, recent_by_tool
+from keepthread.stores.archive import entries
 from keepthread.stores.facts import FactDraft, add_fact, add_fact_event
 from keepthread.stores.journal import Journal, Transaction
 from keepthread.stores.ledger import PlanState, add_item_event, item_history, plan_items
 from keepthread.stores.query import fetch_all
+from keepthread.stores.recent import recent_by_tool
 from keepthread.stores.records import Author, Citation, Entry, PlanItem, Stamp
 from keepthread.stores.windows import add_window_event, window_words
 from keepthread.validators.confidence import CHECKED

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from keepthread.server.capture.append import append_message
 from keepthread.server.handoff.steps import step_line
-from keepthread.stores.archive import recent
 from keepthread.stores.journal import Journal
+from keepthread.stores.recent import recent
 from keepthread.stores.records import Author
 
 SUMMARY_TOOL: Final = "summary of steps"
