@@ -1,5 +1,6 @@
 """The lines of pinned, plan and decisions. Facts and tail have modules of their own."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from keepthread.server.context.frame import quote
@@ -13,6 +14,7 @@ from keepthread.stores.facts import load_facts, standing
 from keepthread.stores.records import Decision, PlanItem, Question, Tags, scope_agrees
 
 DONE_SHOWN = 5
+_PLAIN_TAG = re.compile(r"[A-Za-z0-9_./:@+~*#-]+")
 
 
 def pinned_items(moment: Moment) -> list[Item]:
@@ -127,9 +129,7 @@ def scope_text(scope: Tags) -> str:
     if not scope:
         return ""
     tags = (f"{n}:{v}" for n, v in scope)
-    return " · " + " ".join(
-        t if t.isascii() and t.isprintable() and " " not in t else quote(t) for t in tags
-    )
+    return " · " + " ".join(t if _PLAIN_TAG.fullmatch(t) else quote(t) for t in tags)
 
 
 def _plan_line(item: PlanItem, moment: Moment, *, full: bool) -> str:

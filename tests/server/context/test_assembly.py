@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from keepthread.server.capture.append import append_call, append_message
 from keepthread.server.capture.events import Call
 from keepthread.server.context.assembly import Window, WindowTooSmall
+from keepthread.server.context.frame import unquote
 from keepthread.server.context.layout import SECTIONS, STAGES, WINDOW_TOKENS_MAX
 from keepthread.server.context.tokens import TokenCounter
 from keepthread.server.memory import Memory
@@ -204,6 +205,18 @@ def test_any_size_from_the_least_on_is_kept(words: Stores, more: int) -> None:
         pinned = window.sections[0].text
         assert pinned.count("- goal task-1: ") == 1
         assert pinned.count("- constraint: ") == len(words.constraints)
+
+
+@QUICKLY
+@given(stores)
+def test_every_stored_text_is_read_back_exactly_from_its_frame(words: Stores) -> None:
+    with _opened(words) as (memory, caller):
+        window = memory.context(max_tokens=WINDOW_TOKENS_MAX, caller=caller)
+    shown = {unquote(quoted) for quoted in re.findall(r'"(?:[^"\\]|\\.)*"', window.text)}
+    stored = [words.goal, *words.constraints, *words.instructions, *words.observations]
+    stored += [*words.inferences, *words.titles, *words.decisions]
+    assert all(section.left_out == 0 for section in window.sections[:4])
+    assert set(stored) <= shown
 
 
 def test_a_window_above_the_largest_is_refused(tmp_path: Path) -> None:
