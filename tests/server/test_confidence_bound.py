@@ -103,7 +103,8 @@ def _archive(folder: Path) -> World:
 def _run(session: Session, steps: Sequence[Step]) -> None:
     """Take the steps and hold every fact, after each of them, to its bound."""
     bound: dict[str, float] = {}  # by fact, what its own evidence gives
-    origins: dict[str, list[str]] = {}  # by fact, of every entry that was ever accepted for it
+    grounds: dict[str, set[str]] = {}  # by fact, the origins it was first recorded from
+    origins: dict[str, set[str]] = {}  # by fact, of every entry that was ever accepted for it
     for step in steps:
         known = sorted(bound)
         fact = known[step.fact % len(known)] if known else "fact-1"
@@ -113,10 +114,12 @@ def _run(session: Session, steps: Sequence[Step]) -> None:
         evidence = [EVIDENCE[source] for source in _cited(answer)]
         worth = min((one.worth for one in evidence), default=0.7 * bound.get(fact, 0.0))
         bound.setdefault(answer.id, worth)  # merged: it keeps what it was first worth
-        origins.setdefault(answer.id, []).extend(one.origin for one in evidence)
+        accepted = {one.origin for one in evidence} - {""}
+        grounds.setdefault(answer.id, accepted)
+        origins[answer.id] = origins.get(answer.id, set()) | accepted
         assert answer.data["confidence"] <= bound[answer.id] + TOLERANCE, (step, answer)
         for record, worth in bound.items():
-            _hold(session, record, worth, origins[record])
+            _hold(session, record, worth, origins[record] - grounds[record])
 
 
 def _take(session: Session, step: Step, fact: str) -> Answer:
@@ -139,11 +142,11 @@ def _cited(answer: Answer) -> list[str]:
     return re.findall(r"(?:call|msg)-\d+", answer.data["source"])
 
 
-def _hold(session: Session, fact: str, worth: float, origins: Sequence[str]) -> None:
+def _hold(session: Session, fact: str, worth: float, others: set[str]) -> None:
     shown = SHOWN.search(session.done("read_record", id=fact).text)
     assert shown is not None
     assert float(shown[2]) <= worth + TOLERANCE, fact
     most = worth
-    for _ in range(len(set(origins) - {""}) - 1):  # another origin, never a repetition
+    for _ in others:  # another origin, never a repetition
         most += max(0.0, 0.97 - most) / 3
-    assert float(shown[1]) <= most + TOLERANCE, (fact, origins)
+    assert float(shown[1]) <= most + TOLERANCE, (fact, others)
