@@ -139,8 +139,8 @@ class OnnxEmbedder:
 class SentenceTransformerEmbedder:
     """Any model that sentence-transformers can load, by name or by path."""
 
-    def __init__(self, name: str) -> None:
-        """Load `name`; a name that is no path may be downloaded by sentence-transformers.
+    def __init__(self, name: str, *, download: bool = True) -> None:
+        """Load `name`; with ``download`` a name that is no path may come from the network.
 
         Raises:
             EmbeddingUnavailable: the extra is not installed, or the model cannot be loaded.
@@ -157,7 +157,7 @@ class SentenceTransformerEmbedder:
             ) from error
         torch.set_num_threads(1)
         try:
-            self._model: Any = SentenceTransformer(name)
+            self._model: Any = SentenceTransformer(name, local_files_only=not download)
         except (OSError, ValueError, RuntimeError) as error:
             raise EmbeddingUnavailable(
                 f"the embedding model {name!r} could not be loaded: {error}. "
@@ -175,11 +175,11 @@ class SentenceTransformerEmbedder:
         return pack_vector(vector.tolist())
 
 
-def load_embedder(name: str) -> Embedder:
+def load_embedder(name: str, *, download: bool = True) -> Embedder:
     """Load the embedder that the setting `name` asks for.
 
     "" or "default" is the ONNX model, "none" is no embedder; anything else is a model
-    name or path for sentence-transformers.
+    name or path for sentence-transformers, which may fetch it where ``download`` lets it.
 
     Raises:
         EmbeddingUnavailable: there is none, or it cannot be loaded.
@@ -190,7 +190,7 @@ def load_embedder(name: str) -> Embedder:
         )
     if name in ("", "default"):
         return OnnxEmbedder()
-    return SentenceTransformerEmbedder(name)
+    return SentenceTransformerEmbedder(name, download=download)
 
 
 class BackgroundEmbedder:

@@ -95,7 +95,7 @@ def _parts(setup: Setup) -> Iterator[Finding]:
         yield Finding("FAIL", "vector extension", str(error), "pip install -U sqlite-vec")
     try:
         began = time.perf_counter()
-        model = load_embedder(setup.settings.embedder)
+        model = load_embedder(setup.settings.embedder, download=False)  # a look changes nothing
         model.embed(["one sentence"])
         took = time.perf_counter() - began
         yield Finding("ok", "model", f"{model.model_id}, loaded and used in {took:.1f} s")
