@@ -134,7 +134,7 @@ def fact_page(memory: Memory, record: RecordId) -> str | None:
     lines = [
         f"{fact.id}: {fact.kind}{', reported by the model' if fact.reported else ''}, {status}, confidence "
         f"{served_confidence(fact.confidence, state, weak):.2f} (at recording {fact.confidence:.2f}), "
-        f"level {fact.level}",
+        f"level {fact.level}{', written by a model' if fact.model_written else ''}",
         f"text {quote(fact.text)}{scope_text(fact.scope)}",
     ]
     if fact.subject:

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from keepthread.stores.records import Citation, Entry, parse_id
-from keepthread.validators.confidence import USER, observation_confidence
+from keepthread.validators.confidence import MODEL_WRITTEN, USER, observation_confidence
 from keepthread.validators.evidence import Evidence
 from keepthread.validators.grounding import Grounding, ground
 from keepthread.validators.quoting import quote
@@ -220,7 +220,7 @@ def _grounded(write: Write, chosen: tuple[Entry, ...], found: Grounding) -> Writ
         citations=citations,
         passage=passage,
         model_written=model_written,
-        confidence=min(confidence, 0.4) if model_written else confidence,
+        confidence=min(confidence, MODEL_WRITTEN) if model_written else confidence,
         level=USER if stated_by_user else min(e.level for e in entries),
         observed_at=min(write.observed_at or seen, seen),
     )

@@ -28,6 +28,7 @@ from keepthread.validators.shell_origin import command_of, fetches, host_of, she
 
 USER = 5
 CHECKED = 0.95
+MODEL_WRITTEN = 0.4
 SUSPECT = 0.2
 CORROBORATED_MAX = 0.97
 
@@ -49,7 +50,7 @@ def entry_confidence(entry: Entry) -> float:
     base = _BY_LEVEL.get(entry.channel, 0.3)
     if is_web(entry):
         base = min(base, 0.6)
-    base = min(base, 0.4) if entry.model_written else base
+    base = min(base, MODEL_WRITTEN) if entry.model_written else base
     return min(base, SUSPECT) if entry.suspect else base
 
 

@@ -26,6 +26,9 @@ from keepthread.stores.windows import count_records
 CANDIDATES_MAX = 30
 """Entries tried for a citation without an id, newest first."""
 
+GIVEN_MAX = 8
+"""Earlier calls looked at for words that an entry only reads back."""
+
 _WRITES = ("fact", "decision")
 
 
@@ -84,6 +87,19 @@ class GateView:
         best_first = list(dict.fromkeys(r[0] for r in rows))
         found = archive.entries(self._connection, best_first)
         return [found[seq] for seq in best_first]
+
+    def calls_given(self, text: str, before: int) -> list[Entry]:
+        match = bounded_match(self._connection, text)
+        if not match.expression:
+            return []
+        rows = fetch_all(
+            self._connection,
+            "SELECT e.seq FROM passage_fts f JOIN passage p ON p.id = f.rowid JOIN entry e ON e.seq = p.entry "
+            "WHERE passage_fts MATCH ? AND f.rowid >= ? AND p.field = 'args' AND e.workspace = ? "
+            "AND e.own = 0 AND e.role = '' AND e.seq < ? ORDER BY rank LIMIT ?",
+            (*match, self._workspace, before, GIVEN_MAX),
+        )
+        return list(archive.entries(self._connection, [r[0] for r in rows]).values())
 
     def entries_of_file(self, path: str) -> list[Entry]:
         path = path.removeprefix("./")

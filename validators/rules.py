@@ -12,6 +12,7 @@ from keepthread.validators.budget import origin_budget, write_budget
 from keepthread.validators.citations import resolve_source
 from keepthread.validators.contradictions import Judge, resolve_contradiction
 from keepthread.validators.limits import check_empty, check_length, check_times, parse_scope
+from keepthread.validators.own_words import mark_own_words
 from keepthread.validators.plan_rules import check_progress, check_version
 from keepthread.validators.relitigation import check_reason, resolve_settled
 from keepthread.validators.supports import check_circular, resolve_inference, resolve_supports
@@ -39,8 +40,8 @@ def rules_table(
     words: tuple[Rule, ...] = (check_secrets, check_hidden_text)
     return {
         "observation": (
-            *shape, budget, *words, resolve_source, origin_budget(per_window), check_instruction,
-            check_transient, contradiction,
+            *shape, budget, *words, resolve_source, mark_own_words, origin_budget(per_window),
+            check_instruction, check_transient, contradiction,
         ),
         "inference": (
             *shape, budget, *words, check_instruction, resolve_inference, check_transient, contradiction,

@@ -22,6 +22,9 @@ class View(Protocol):
     def entries_like(self, text: str, tool: str) -> list[Entry]:
         """Calls of a tool whose output shares the most words with a text, however long ago."""
 
+    def calls_given(self, text: str, before: int) -> list[Entry]:
+        """Calls earlier than the entry ``before`` whose arguments share the most words with a text."""
+
     def entries_of_file(self, path: str) -> list[Entry]:
         """Entries that show a file, newest first: of the window, then of the task."""
 

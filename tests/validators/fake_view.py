@@ -31,6 +31,9 @@ class FakeView(NamedTuple):
     def entries_like(self, text: str, tool: str) -> list[Entry]:
         return []
 
+    def calls_given(self, text: str, before: int) -> list[Entry]:
+        return []
+
     def entries_of_file(self, path: str) -> list[Entry]:
         return [e for e in self.entries.values() if e.path == path]
 

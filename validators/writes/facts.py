@@ -188,7 +188,8 @@ def _merge(tx: Transaction, author: Author, write: Write) -> Outcome:
         return Outcome("merged", known.id, ("this is known; nothing was added",), fields)
     origins = {origin_of(e) for e in before.values()}
     for entry in fresh:
-        independent = not entry.model_written and origin_of(entry) not in origins
+        own_words = entry.model_written or write.model_written
+        independent = not own_words and origin_of(entry) not in origins
         origins.add(origin_of(entry))
         add_fact_event(
             tx, author, known.seq, "corroborated", source=entry.seq, independent=independent
