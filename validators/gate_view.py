@@ -74,32 +74,10 @@ class GateView:
         )
 
     def entries_like(self, text: str, tool: str) -> list[Entry]:
-        match = bounded_match(self._connection, text)
-        if not match.expression:
-            return []
-        rows = fetch_all(
-            self._connection,
-            "SELECT e.seq FROM passage_fts f JOIN passage p ON p.id = f.rowid JOIN entry e ON e.seq = p.entry "
-            "WHERE passage_fts MATCH ? AND f.rowid >= ? AND e.workspace = ? AND e.own = 0 AND e.role = '' "
-            "AND lower(e.tool) = lower(?) ORDER BY rank LIMIT ?",
-            (*match, self._workspace, tool, CANDIDATES_MAX),
-        )
-        best_first = list(dict.fromkeys(r[0] for r in rows))
-        found = archive.entries(self._connection, best_first)
-        return [found[seq] for seq in best_first]
+        return self._calls_matching(text, "lower(e.tool) = lower(?)", tool, CANDIDATES_MAX)
 
     def calls_given(self, text: str, before: int) -> list[Entry]:
-        match = bounded_match(self._connection, text)
-        if not match.expression:
-            return []
-        rows = fetch_all(
-            self._connection,
-            "SELECT e.seq FROM passage_fts f JOIN passage p ON p.id = f.rowid JOIN entry e ON e.seq = p.entry "
-            "WHERE passage_fts MATCH ? AND f.rowid >= ? AND p.field = 'args' AND e.workspace = ? "
-            "AND e.own = 0 AND e.role = '' AND e.seq < ? ORDER BY rank LIMIT ?",
-            (*match, self._workspace, before, GIVEN_MAX),
-        )
-        return list(archive.entries(self._connection, [r[0] for r in rows]).values())
+        return self._calls_matching(text, "p.field = 'args' AND e.seq < ?", before, GIVEN_MAX)
 
     def entries_of_file(self, path: str) -> list[Entry]:
         path = path.removeprefix("./")
@@ -244,6 +222,22 @@ class GateView:
 
     def pinned_fits(self, goal: str, constraints: Sequence[str]) -> int:
         return self._pinned_overflow(goal, constraints)
+
+    def _calls_matching(self, text: str, condition: str, value: object, limit: int) -> list[Entry]:
+        """Calls with a passage that shares words with ``text``, the most alike first."""
+        match = bounded_match(self._connection, text)
+        if not match.expression:
+            return []
+        rows = fetch_all(
+            self._connection,
+            "SELECT e.seq FROM passage_fts f JOIN passage p ON p.id = f.rowid JOIN entry e ON e.seq = p.entry "
+            "WHERE passage_fts MATCH ? AND f.rowid >= ? AND e.workspace = ? AND e.own = 0 AND e.role = '' "
+            f"AND {condition} ORDER BY rank LIMIT ?",
+            (*match, self._workspace, value, limit),
+        )
+        best_first = list(dict.fromkeys(r[0] for r in rows))
+        found = archive.entries(self._connection, best_first)
+        return [found[seq] for seq in best_first]
 
     def _window_then_task(self, read: "Callable[..., list[Entry]]") -> list[Entry]:
         """Newest entries of the window first, then of the workspace's earlier windows of the task."""
