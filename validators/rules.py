@@ -40,8 +40,8 @@ def rules_table(
     words: tuple[Rule, ...] = (check_secrets, check_hidden_text)
     return {
         "observation": (
-            *shape, budget, *words, resolve_source, mark_own_words, origin_budget(per_window),
-            check_instruction, check_transient, contradiction,
+            *shape, budget, *words, check_instruction, resolve_source, mark_own_words,
+            origin_budget(per_window), check_transient, contradiction,
         ),
         "inference": (
             *shape, budget, *words, check_instruction, resolve_inference, check_transient, contradiction,
