@@ -194,6 +194,9 @@ class GateView:
             else served.last_served_version(self._connection, window, item.item)
         )
 
+    def vectors(self, texts: Sequence[str]) -> Sequence[bytes] | None:
+        return None if self._embedder is None else self._embedder.embed(texts)
+
     def similarity(self, claim: str, passages: Sequence[str]) -> Sequence[float] | None:
         if self._embedder is None:
             return None

@@ -1,9 +1,10 @@
 """A small linear model: does a sentence direct a reader, or describe the world?
 
 Logistic regression over hashed words and word pairs, stems, a score of word classes (who is
-addressed, what is asked, where it is to go) and pairs of those classes. ``evals/training``
-holds its sentences and the script that fits it; inference is plain Python. The weights are one
-signed byte a bucket, loaded when first needed.
+addressed, what is asked, where it is to go) and pairs of those classes. Where the embedding
+model is loaded, a second regression over the sentence's vector (what it means, in whichever
+words) is stacked on the first. ``evals/training`` holds the sentences and the script that fits
+both; inference is plain Python. The weights are one signed byte each, loaded when first needed.
 """
 
 import base64
@@ -11,7 +12,8 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator
+import struct
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 from zlib import crc32
@@ -26,6 +28,8 @@ CLASSES_PATH = os.path.join(_DATA_FOLDER, "word_classes.txt")
 SENTENCE_MIN, SENTENCE_MAX = 6, 400  # characters; a longer one is judged in pieces
 SENTENCES_MAX = 300
 GRAMS_LENGTH = 6.0  # of the vector of all words and pairs of a sentence
+EMBEDDED_MAX = 8  # sentences of a text, those that the words leave most in doubt first
+DOUBTFUL = (-2.5, 6.0)  # log odds of the words; outside no vector turned them on any set seen
 TOKENS_MAX = 80
 GRAMS_MIN = 16  # a few words alone are weak evidence
 
@@ -89,7 +93,11 @@ _FLAGS = {
 }
 
 
-class Model(NamedTuple):
+Embed = Callable[[Sequence[str]], Sequence[bytes] | None]
+"""Vectors of texts (little-endian float32), None while no model is loaded."""
+
+
+class Linear(NamedTuple):
     """Weights as signed bytes in units of ``scale``, and the bias."""
 
     weights: memoryview
@@ -97,25 +105,81 @@ class Model(NamedTuple):
     bias: float
 
 
+class Model(NamedTuple):
+    """The regression over words, the one over a vector, and how both margins go together.
+
+    ``mix`` is (weight of the words' margin, of the vector's, bias); ``cut`` and ``mixed_cut`` are
+    the margins that count as even odds, without and with a vector.
+    """
+
+    words: Linear
+    meaning: Linear
+    mix: tuple[float, float, float]
+    cut: float
+    mixed_cut: float
+
+
 @cache
 def load() -> Model:
     """Return the shipped model (about 80 kB on disk)."""
     with open(MODEL_PATH, encoding="ascii") as file:
         stored = json.load(file)
-    weights = memoryview(base64.b85decode(stored["weights"])).cast("b")
-    return Model(weights, float(stored["scale"]), float(stored["bias"]))
+    one, other, both = stored["mix"]
+    return Model(
+        _linear(stored["words"]),
+        _linear(stored["meaning"]),
+        (one, other, both),
+        float(stored["cut"]),
+        float(stored["mixed_cut"]),
+    )
 
 
-def score(folded: str) -> float:
+def _linear(stored: dict[str, str | float]) -> Linear:
+    weights = memoryview(base64.b85decode(str(stored["weights"]))).cast("b")
+    return Linear(weights, float(stored["scale"]), float(stored["bias"]))
+
+
+def score(folded: str, embed: Embed | None = None) -> float:
     """Return the probability (0 to 1) that the most directive sentence of a folded text directs."""
-    return max(map(score_sentence, sentences(folded)), default=0.0)
+    model = load()
+    found = {sentence: words_margin(sentence) for sentence in sentences(folded)}
+    if not found:
+        return 0.0
+    doubtful = [s for s, margin in found.items() if DOUBTFUL[0] < margin < DOUBTFUL[1]]
+    doubtful.sort(key=lambda sentence: -found[sentence])
+    vectors = embed(doubtful[:EMBEDDED_MAX]) if embed and doubtful else None
+    margins = {sentence: margin - model.cut for sentence, margin in found.items()}
+    for sentence, vector in zip(doubtful, vectors or (), strict=False):
+        margins[sentence] = mixed_margin(found[sentence], vector) - model.mixed_cut
+    return _probability(max(margins.values()))
 
 
 def score_sentence(sentence: str) -> float:
-    """Return the probability that one folded sentence directs a reader."""
+    """Return the probability that one folded sentence directs a reader, by its words alone."""
+    return _probability(words_margin(sentence) - load().cut)
+
+
+def words_margin(sentence: str) -> float:
+    """Return the margin (log odds) that the words of one folded sentence give."""
+    words = load().words
+    total = sum(words.weights[bucket] * value for bucket, value in features(sentence).items())
+    return words.bias + words.scale * total
+
+
+def mixed_margin(words: float, vector: bytes) -> float:
+    """Return the margin of a sentence from that of its words and its vector."""
     model = load()
-    total = sum(model.weights[bucket] * value for bucket, value in features(sentence).items())
-    return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, model.bias + model.scale * total))))
+    meaning = model.meaning
+    values: tuple[float, ...] = struct.unpack(f"<{len(vector) // 4}f", vector)
+    if len(values) != len(meaning.weights):  # another model than the one it was fitted on
+        return words - model.cut + model.mixed_cut
+    total = sum(w * v for w, v in zip(meaning.weights, values, strict=True))
+    one, other, bias = model.mix
+    return one * words + other * (meaning.bias + meaning.scale * total) + bias
+
+
+def _probability(margin: float) -> float:
+    return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, margin))))
 
 
 def sentences(folded: str) -> Iterator[str]:

@@ -10,7 +10,8 @@ is X") passes every text filter. What is refused here is kept from being served 
 errs both ways, so what it refuses is answered with the descriptive form that passes.
 
 Three steps: fold the text and undo encodings (``normalize``); look for what only a directive says
-(``directives``); let a small linear model judge what remains (``instruction_model``).
+(``directives``); let a small linear model judge what remains, by its words and, where the
+embedding model is loaded, by its meaning (``instruction_model``).
 """
 
 import re
@@ -25,6 +26,7 @@ from keepthread.validators.directives import (
     Rule,
     rules,
 )
+from keepthread.validators.instruction_model import Embed
 
 FIRM_SCORE = 0.97
 MILD_SCORE = 0.9
@@ -72,21 +74,25 @@ def hidden_text(text: str) -> str | None:
     return None
 
 
-def find_directive(text: str) -> Directive | None:
-    """Return what in the text directs a reader or an agent, or None if it describes the world."""
+def find_directive(text: str, embed: Embed | None = None) -> Directive | None:
+    """Return what in the text directs a reader or an agent, or None if it describes the world.
+
+    ``embed`` gives the vectors of sentences; without it the words alone decide.
+    """
     for view in normalize.labelled_views(text):
-        directive = _judge(view)
+        directive = _judge(view, embed)
         if directive:
             return directive
     return None
 
 
-def directive_score(text: str) -> float:
+def directive_score(text: str, embed: Embed | None = None) -> float:
     """Return how much like a directive the text reads, 0 to 1 (``find_directive`` cuts at 0.5)."""
     best = 0.0
     for view in normalize.labelled_views(text):
-        directive = _judge(view)
-        best = max(best, directive.score if directive else instruction_model.score(view.text))
+        directive = _judge(view, embed)
+        score = directive.score if directive else instruction_model.score(view.text, embed)
+        best = max(best, score)
     return best
 
 
@@ -169,12 +175,12 @@ def _quotations(folded: str) -> list[str]:
     return [match.group()[1:-1] for match in _QUOTED.finditer(folded)]
 
 
-def _judge(view: normalize.View) -> Directive | None:
+def _judge(view: normalize.View, embed: Embed | None = None) -> Directive | None:
     rule = _broken_rule(view.text, reported=not view.how)
     if rule:
         score = FIRM_SCORE if rule.firm else MILD_SCORE
         return Directive(score, _phrase(rule.why, view.how), view.text)
-    score = instruction_model.score(view.text)
+    score = instruction_model.score(view.text, embed)
     if score >= THRESHOLD:
         return Directive(score, _phrase("reads as a directive", view.how), view.text)
     return None

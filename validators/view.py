@@ -80,6 +80,9 @@ class View(Protocol):
     def last_served_version(self, item: PlanItem) -> int | None:
         """The version of an item last shown to, or written by, this window; None if never."""
 
+    def vectors(self, texts: Sequence[str]) -> Sequence[bytes] | None:
+        """Vectors of texts; None while no model is loaded."""
+
     def similarity(self, claim: str, passages: Sequence[str]) -> Sequence[float] | None:
         """Cosine of a claim with passages; None while no model is loaded."""
 

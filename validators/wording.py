@@ -41,7 +41,7 @@ def check_hidden_text(write: Write, view: View) -> Refusal | None:
 def check_instruction(write: Write, view: View) -> Refusal | None:
     """``instruction_from_tool``: a fact that directs an agent, from anything but the user."""
     for name in ("text", "subject", "expires_when"):
-        found = find_directive(write.words().get(name, ""))
+        found = find_directive(write.words().get(name, ""), view.vectors)
         if found is not None:
             return Refusal(
                 "instruction_from_tool",
@@ -68,7 +68,7 @@ def check_addressing(write: Write, view: View) -> Refusal | None:
                 f"`{name}` is addressed to an assistant or a memory ({why}).",
                 "Say in your own words what is to be done and why.",
             )
-        if find_directive(text) is None:
+        if find_directive(text, view.vectors) is None:
             continue
         for entry, passage in view.untrusted_passages(text):
             if shares_run(text, passage, _OVERLAP_WORDS_MIN):

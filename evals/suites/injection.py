@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.predictions import Row, Run
-from evals.product import Product, open_product
+from evals.product import Product, embedder, open_product
 from evals.reading import read_rows
 from evals.scoring import score_injection
 from keepthread.validators.instructions import directive_score, hidden_text
@@ -72,7 +72,7 @@ async def _predict_one(product: Product, sample: Row, entry: str) -> Row:
     return {
         "id": sample["id"],
         "flag": bool(flagged),
-        "score": 1.0 if hidden_text(text) else round(directive_score(text), 4),
+        "score": 1.0 if hidden_text(text) else round(directive_score(text, embedder().embed), 4),
         "outcome": flagged[0] if flagged else outcomes[0] if outcomes else "",
     }
 

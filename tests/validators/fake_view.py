@@ -89,6 +89,9 @@ class FakeView(NamedTuple):
     def last_served_version(self, item: PlanItem) -> int | None:
         return self.served.get(item.item)
 
+    def vectors(self, texts: Sequence[str]) -> Sequence[bytes] | None:
+        return None
+
     def similarity(self, claim: str, passages: Sequence[str]) -> Sequence[float] | None:
         return None
 

@@ -1,7 +1,9 @@
 """Fit the instruction model on this folder's sentences and write it where the package loads it.
 
-Run from the repository's root: ``python -m evals.training.instructions.train``. Needs numpy only.
-It prints cross-validated figures (all variants of a line stay in one fold), then fits on all.
+Run from the repository's root: ``python -m evals.training.instructions.train`` (two minutes, of
+which most is embedding). It prints cross-validated figures (all variants of a line stay in one
+fold), then fits on all: a regression over words, one over sentence vectors, and on the margins
+that both gave for lines they had not seen, a third that weighs them.
 """
 
 import base64
@@ -9,13 +11,14 @@ import json
 import math
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from keepthread.stores.embeddings import load_embedder
 from keepthread.validators import encodings, instruction_model, normalize
 
 HERE = Path(__file__).parent
@@ -23,6 +26,8 @@ VARIANTS_MAX = 16
 LINES_MIN = 2
 DIRECTIVE_SHARE = 0.3  # strange sentences lean towards describing
 CUT = 0.85  # a fitted probability that counts as even odds: refusing true facts costs more
+MIXED_CUT = 0.66  # of both together, which are surer
+MEANING_L2 = 1e-4
 FOLDS = 5
 STEPS = 400
 RATE = 0.05
@@ -32,6 +37,7 @@ _SLOT = re.compile(r"\{([^{}]*\|[^{}]*)\}")
 _WORD = re.compile(r"(?<![^\W_])[^\W\d_]{3,16}(?![^\W_])")
 
 Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
 
 
 def lines(path: Path) -> list[str]:
@@ -53,6 +59,7 @@ class Examples:
     """Sentences as sparse rows, with label, weight and the line each one came from."""
 
     def __init__(self) -> None:
+        self.sentences: list[str] = []
         self.rows: list[dict[int, float]] = []
         self.labels: list[float] = []
         self.weights: list[float] = []
@@ -66,6 +73,7 @@ class Examples:
             for text in filled:
                 sentences = list(instruction_model.sentences(normalize.fold(text)))
                 for sentence in sentences[: 1 if label else None]:
+                    self.sentences.append(sentence)
                     self.rows.append(instruction_model.features(sentence))
                     self.labels.append(label)
                     self.weights.append(len(filled) ** -0.5)
@@ -83,40 +91,76 @@ def prune(examples: Examples) -> None:
             del row[bucket]
 
 
-def fit(examples: Examples, chosen: npt.NDArray[np.int64]) -> tuple[Floats, float]:
-    """Minimise the weighted logistic loss with L2 by full-batch Adam; return weights and bias."""
+def fit_words(examples: Examples, chosen: Indices) -> tuple[Floats, float]:
+    """Return weights and bias of the regression over words and classes."""
     columns = np.concatenate([np.fromiter(examples.rows[i], dtype=np.int64) for i in chosen])
     values = np.concatenate([np.fromiter(examples.rows[i].values(), float) for i in chosen])
-    lengths = [len(examples.rows[i]) for i in chosen]
-    rows = np.repeat(np.arange(len(chosen)), lengths)
+    rows = np.repeat(np.arange(len(chosen)), [len(examples.rows[i]) for i in chosen])
+
+    def margins(theta: Floats) -> Floats:
+        return np.bincount(rows, values * theta[columns], len(chosen)).astype(float)
+
+    def slope(error: Floats) -> Floats:
+        return np.bincount(columns, values * error[rows], instruction_model.BUCKETS).astype(float)
+
+    return _minimise(examples, chosen, instruction_model.BUCKETS, margins, slope, L2)
+
+
+def fit_dense(
+    examples: Examples, given: Floats, chosen: Indices, l2: float
+) -> tuple[Floats, float]:
+    """Return weights and bias of a regression over ``given``, a row of numbers for each example."""
+    rows = given[chosen]
+    return _minimise(
+        examples,
+        chosen,
+        rows.shape[1],
+        lambda theta: rows @ theta,
+        lambda error: rows.T @ error,
+        l2,
+    )
+
+
+def _minimise(
+    examples: Examples,
+    chosen: Indices,
+    size: int,
+    margins: Callable[[Floats], Floats],
+    slope: Callable[[Floats], Floats],
+    l2: float,
+) -> tuple[Floats, float]:
+    """Minimise the weighted logistic loss with L2 by full-batch Adam."""
     labels = np.array(examples.labels)[chosen]
     weights = np.array(examples.weights)[chosen]
     for label, share in ((0.0, 1 - DIRECTIVE_SHARE), (1.0, DIRECTIVE_SHARE)):
         weights[labels == label] *= share / weights[labels == label].sum()
-    theta = np.zeros(instruction_model.BUCKETS + 1)
+    theta = np.zeros(size + 1)
     first, second = np.zeros_like(theta), np.zeros_like(theta)
     for step in range(1, STEPS + 1):
-        margin = np.bincount(rows, values * theta[columns], len(chosen)) + theta[-1]
-        error = (1 / (1 + np.exp(-margin)) - labels) * weights
-        slope = np.append(
-            np.bincount(columns, values * error[rows], instruction_model.BUCKETS), error.sum()
-        )
-        slope[:-1] += L2 * theta[:-1]
-        first = 0.9 * first + 0.1 * slope
-        second = 0.999 * second + 0.001 * slope**2
+        error = (1 / (1 + np.exp(-margins(theta[:-1]) - theta[-1])) - labels) * weights
+        gradient = np.append(slope(error), error.sum())
+        gradient[:-1] += l2 * theta[:-1]
+        first = 0.9 * first + 0.1 * gradient
+        second = 0.999 * second + 0.001 * gradient**2
         theta -= RATE * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
     return theta[:-1], float(theta[-1])
 
 
-def scores(examples: Examples, theta: Floats, bias: float) -> Floats:
-    """Return the probability of each example under these weights."""
+def words_margins(examples: Examples, theta: Floats, bias: float) -> Floats:
+    """Return the log odds of each example by its words under these weights."""
     margins = [
         bias + sum(theta[bucket] * value for bucket, value in row.items()) for row in examples.rows
     ]
-    return np.asarray(1 / (1 + np.exp(-np.array(margins))))
+    return np.array(margins)
 
 
-def folds(examples: Examples) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+def vectors(sentences: list[str]) -> Floats:
+    """Return the product's own vectors of sentences, one a row."""
+    packed = load_embedder("").embed(sentences)
+    return np.array([np.frombuffer(vector, dtype="<f4") for vector in packed], dtype=float)
+
+
+def folds(examples: Examples) -> Iterator[tuple[Indices, Indices]]:
     """Yield train and test indices; the variants of one line are never on both sides."""
     place = np.array([hash((group * 2654435761) % 1000003) % FOLDS for group in examples.groups])
     for fold in range(FOLDS):
@@ -132,6 +176,21 @@ def vocabulary() -> list[str]:
     return sorted(words)
 
 
+def report(name: str, margins: Floats, labels: Floats) -> None:
+    """Print how much is found where a share of descriptions is refused."""
+    for limit in (0.01, 0.02, 0.05):
+        cut = np.quantile(margins[labels == 0], 1 - limit)
+        found = (margins[labels == 1] > cut).mean()
+        print(f"  {name}: {found:.3f} found where {limit:.0%} is refused (cut {cut:.2f})")
+
+
+def pack(theta: Floats, bias: float) -> dict[str, str | float]:
+    """Return a regression as it is stored: one signed byte a weight."""
+    scale = float(np.abs(theta).max()) / 127
+    packed = np.round(theta / scale).astype(np.int8).tobytes()
+    return {"scale": scale, "bias": bias, "weights": base64.b85encode(packed).decode("ascii")}
+
+
 def main() -> None:
     Path(encodings.WORDS_PATH).write_text("\n".join(vocabulary()) + "\n", encoding="utf-8")
     examples = Examples()
@@ -139,25 +198,24 @@ def main() -> None:
     examples.add(HERE / "descriptions.txt", 0.0)
     prune(examples)
     labels = np.array(examples.labels)
-    held_out = np.zeros(len(labels))
-    for train, test in folds(examples):
-        theta, bias = fit(examples, train)
-        held_out[test] = scores(examples, theta, bias)[test]
-    caught = (held_out[labels == 1] >= 0.5).mean()
-    refused = (held_out[labels == 0] >= 0.5).mean()
     print(f"{len(labels)} sentences, {labels.sum():.0f} directives")
-    print(f"held-out lines: directives found {caught:.3f}, descriptions refused {refused:.3f}")
-    for limit in (0.01, 0.02, 0.05):
-        cut = np.quantile(held_out[labels == 0], 1 - limit)
-        found = (held_out[labels == 1] > cut).mean()
-        print(f"  {found:.3f} found where {limit:.0%} of descriptions are refused (cut {cut:.2f})")
-    theta, bias = fit(examples, np.arange(len(labels)))
-    scale = float(np.abs(theta).max()) / 127
-    packed = np.round(theta / scale).astype(np.int8).tobytes()
+    embedded = vectors(examples.sentences)
+    unseen = np.zeros((len(labels), 2))  # margins of lines that a fold was not fitted on
+    for train, test in folds(examples):
+        unseen[test, 0] = words_margins(examples, *fit_words(examples, train))[test]
+        weights, bias = fit_dense(examples, embedded, train, MEANING_L2)
+        unseen[test, 1] = embedded[test] @ weights + bias
+    everything = np.arange(len(labels))
+    mix, mix_bias = fit_dense(examples, unseen, everything, 0.0)
+    report("words", unseen[:, 0], labels)
+    report("meaning", unseen[:, 1], labels)
+    report("both", unseen @ mix + mix_bias, labels)
     model: dict[str, Any] = {
-        "scale": scale,
-        "bias": bias - math.log(CUT / (1 - CUT)),
-        "weights": base64.b85encode(packed).decode("ascii"),
+        "words": pack(*fit_words(examples, everything)),
+        "meaning": pack(*fit_dense(examples, embedded, everything, MEANING_L2)),
+        "mix": [*mix.tolist(), mix_bias],
+        "cut": math.log(CUT / (1 - CUT)),
+        "mixed_cut": math.log(MIXED_CUT / (1 - MIXED_CUT)),
     }
     Path(instruction_model.MODEL_PATH).write_text(json.dumps(model) + "\n", encoding="ascii")
     print(f"wrote {instruction_model.MODEL_PATH}")
