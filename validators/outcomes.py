@@ -8,6 +8,21 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from keepthread.validators.runs import (
+    BAD,
+    GOOD,
+    HIDDEN,
+    KINDS,
+    NOTHING_RAN,
+    RUNNER,
+    RUNS,
+    STATE_WORD,
+    failures,
+    lines_with,
+    passed,
+    place_of,
+    tally,
+)
 from keepthread.validators.sources import Source
 from keepthread.validators.statuses import line_statuses
 from keepthread.validators.values import NUMBER_WORDS, Claim
@@ -29,100 +44,6 @@ SILENT: Final = Outcome("silent")
 
 _COUNT_WORDS: Final = {word: n for word, n in NUMBER_WORDS.items() if n < 100} | {"no": 0}
 _COUNT: Final = rf"(\d+|{'|'.join(sorted(_COUNT_WORDS, key=len, reverse=True))})"
-_STATE_WORD: Final = (
-    r"(pass(?:ed|es|ing)?|fail(?:ed|s|ing|ures?)?|errors?|warnings?|skipped|problems?"
-    r"|vulnerabilit(?:y|ies)|violations?|issues?)"
-)
-_TALLY: Final = re.compile(
-    rf"(?i)(?<![\w.:])(\d+)[ \t]{{1,2}}(?:[a-z]+\s{{1,2}}){{0,2}}?{_STATE_WORD}\b"
-    r"|\b(failures|errors|warnings|passed|failed|fail|pass|skipped)\s{0,2}[=:]\s{0,8}(\d+)"
-    r"|^#\s(fail|pass)\s(\d+)"
-)
-_KINDS: Final = {
-    "pass": "passed",
-    "fail": "failed",
-    "erro": "errors",
-    "warn": "warnings",
-    "skip": "skipped",
-    "prob": "problems",
-    "vuln": "problems",
-    "viol": "problems",
-    "issu": "problems",
-}
-_EXIT: Final = r"exit(?:ed)?(?: code| status| with)*:? "
-# Patterns are tried only on lines that have one of the words before them.
-_GOOD: Final = (
-    (
-        "pass",
-        "succe",
-        "\nok",
-        "finished",
-        "completed",
-        "compiled",
-        "built in",
-        "done in",
-        "✓",
-        "exit",
-    )
-    + ("no issues", "no errors", "no problems", "no warnings", "0 errors", "0 problems")
-    + ("up to date", "found 0 ", ": ok"),
-    re.compile(
-        r"all checks passed|no issues found|build succe|success(?:ful|fully)?\b|^ok\b|^pass\b"
-        r"|\bpassed\b|^\s*finished\b|test result: ok|\bcompleted\b|compiled\b|built in|done in|✓"
-        rf"|{_EXIT}0\b|no (?:errors|problems|warnings) |0 (?:errors|problems)|\bup to date\b"
-        r"|found 0 "
-    ),
-)
-_BAD: Final = (
-    ("traceback", "error", "npm err", "panic", "fail", "not ok", "exit", "fatal:", "✖", "✗")
-    + ("killed", "not found", "no such file", "segmentation", "\nx "),
-    re.compile(
-        r"traceback \(most|^\s*error\b|\berror:|error\[|npm err!|panicked|\bpanic:|build failed"
-        rf"|\bfailed\b|^fail\b|--- fail|not ok \d|{_EXIT}[1-9]|\*\*\* .*error|fatal:|✖|✗|^x\s{2,}|killed"
-        r"|command not found|no such file or directory|error ts\d|segmentation fault|\bfailure\b"
-    ),
-)
-_NOTHING_RAN: Final = ("no tests ran", "collected 0 items", "ran 0 tests", "running 0 tests",
-                       "no test files", "no tests found", "no tests were found")  # fmt: skip
-_HIDDEN: Final = re.compile(
-    r"\|\s*(?:tail|head|tee|grep|cat|less|wc|sed|awk|sort)\b|\|\|\s*(?:true|:|echo)"
-    r"|;\s*(?:true|echo|exit 0)|>\s*/dev/null|&>\s*\S+|&\s*$"
-)
-# Kinds of runs: how a claim names one, and words that show that a call is one.
-_RUNS: Final = (
-    (
-        re.compile(r"(?i)\btype[- ]?check|\bmypy\b|\btsc\b|\bpyright\b"),
-        ("mypy", "pyright", "tsc", "typecheck", "type-check", "type check", "cargo check"),
-    ),
-    (
-        re.compile(r"(?i)\blint|\bruff\b|\beslint\b|\bflake8\b|\bclippy\b"),
-        ("lint", "ruff", "flake8", "clippy", "golangci", "biome", "checkstyle", "rubocop"),
-    ),
-    (
-        re.compile(r"(?i)\btests?\b|\bsuite\b|\bspecs?\b|\bpytest\b"),
-        ("test", "spec", "jest", "mocha", "tox", "nox", "cypress", "playwright", " passed"),
-    ),
-    (
-        re.compile(r"(?i)\bbuild|\bcompil"),
-        (
-            "build",
-            "compil",
-            "make",
-            "cargo",
-            "gradle",
-            "mvn",
-            "webpack",
-            "vite",
-            "tsc",
-            "gcc",
-            "bazel",
-        ),
-    ),
-)
-_RUNNER: Final = re.compile(
-    r"(?i)test|jest|mocha|tox|nox|make|cargo|go\s|npm|yarn|pnpm|gradle|mvn|tsc|mypy|ruff|lint|flake8"
-    r"|build|docker|compile|check|black|prettier|pip|migrate|deploy|terraform|helm|\bnode\b|python"
-)
 _SUBJECT: Final = (
     r"(?:tests?|[\w./-]*(?:test|spec)[_.][\w./-]+|\w+_test|suite|specs?|checks?|ci|builds?|compilation|lint(?:er|ing)?"
     r"|type[- ]?check(?:er|ing)?|mypy|ruff|eslint|tsc|pipeline|jobs?|pytest|pre-commit|hooks?)"
@@ -164,7 +85,7 @@ _COUNT_CLAIM: Final = re.compile(  # not the end of a version: "3.1.8 fails with
     r"(?i)(?<!revision )(?<!build )(?<!step )(?<!case )(?<!job )(?<!run )(?<!test )(?<!#)"
     rf"(?<![\w.]){_COUNT}\s+(?:(?:unit|integration|new|of the|of them|type|lint|other|test)\s+)?"
     r"(?:(?:tests?|specs?|checks?|cases?|assertions?|suites?)\s+)?"
-    rf"(?:have |has |are |is |were |was |that )?{_STATE_WORD}\b"
+    rf"(?:have |has |are |is |were |was |that )?{STATE_WORD}\b"
 )
 _SHARE_CLAIM: Final = re.compile(
     rf"(?i)\b{_COUNT}\s+(?:out )?of (?:the )?(?:last )?{_COUNT}\s+(?:[\w/.-]+\s+){{0,4}}?"
@@ -189,53 +110,8 @@ OUTCOME_STEMS: Final = frozenset(
     " succeed green clean error warning failure issue problem vulnerability violation result status exit all".split()
 )
 
-_STATES: Final = ("pass", "fail", "error", "warning", "skipped", "problem", "vulnerab", "violation",
-                  "issue")  # fmt: skip
-_STATE_LINES_MAX: Final = 60  # of each word
 
 _Counted = Sequence[tuple[int, Source, dict[str, int]]]
-
-
-def tally(low: str) -> dict[str, int]:
-    """Counts that an output reports, by kind: passed, failed, errors, warnings, skipped."""
-    counts: dict[str, int] = {}
-    for line in _lines_with(_STATES, low).values():
-        for match in _TALLY.finditer(line):
-            number = match.group(1) or match.group(4) or match.group(6)
-            word = match.group(2) or match.group(3) or match.group(5)
-            kind = _KINDS[word[:4]]
-            counts[kind] = max(counts.get(kind, 0), int(number))
-    return counts
-
-
-def _place(state: tuple[tuple[str, ...], re.Pattern[str]], low: str) -> int:
-    """Where ``low`` shows a state, or -1."""
-    words, pattern = state
-    lines = _lines_with(words, low)
-    return next((at for at, line in lines.items() if pattern.search(line)), -1)
-
-
-def _lines_with(words: Sequence[str], low: str) -> dict[int, str]:
-    """Lines with one of the words, by offset; the last of many: summaries stand at the end."""
-    lines: dict[int, str] = {}
-    for word in words:
-        at = low.rfind(word)
-        for _ in range(_STATE_LINES_MAX):
-            if at < 0:
-                break
-            shown = at + (word[0] == "\n")
-            start = low.rfind("\n", 0, shown) + 1
-            stop = low.find("\n", shown)
-            lines[start] = low[start : min(start + 400, stop if stop >= 0 else len(low))]
-            at = low.rfind(word, 0, start) if start else -1
-    return lines
-
-
-def _failures(count: dict[str, int]) -> int:
-    """Failed tests and errors; problems where the output does not tell errors from warnings."""
-    if "failed" in count or "errors" in count:
-        return count.get("failed", 0) + count.get("errors", 0)
-    return count.get("problems", 0)
 
 
 def judge_outcome(claim: Claim, sources: Sequence[Source]) -> Outcome:
@@ -263,10 +139,10 @@ def judge_outcome(claim: Claim, sources: Sequence[Source]) -> Outcome:
     wrong = lines if lines is not SILENT else _wrong_count(text, counts)
     if wrong or (passes and fails and not none):
         return wrong or SILENT  # "X fails while Y passes" is left to the words
-    if none and none.group(1) == "issues" and not any(named.search(text) for named, _ in _RUNS):
+    if none and none.group(1) == "issues" and not any(named.search(text) for named, _ in RUNS):
         return SILENT  # "no open issues" is said of a tracker
     if none:
-        return _judge_none(_KINDS[none.group(1)[:4].lower()], _runs_of_kind(text, counts))
+        return _judge_none(KINDS[none.group(1)[:4].lower()], _runs_of_kind(text, counts))
     judged = SILENT
     if fails and not passes:
         judged = _judge_failure(claim, counts)
@@ -293,7 +169,7 @@ def _undone(text: str, sources: Sequence[Source]) -> Outcome | None:
 def _is_complete(text: str, source: Source) -> bool:
     """Whether a line of a failed call says that what the claim names was completed."""
     words = {stem(w) for w in content_words(text) if not is_generic(stem(w))}
-    lines = _lines_with(("complete",), source.low).values()
+    lines = lines_with(("complete",), source.low).values()
     return any(words & {stem(w) for w in content_words(line)} for line in lines)
 
 
@@ -301,7 +177,7 @@ def _wrong_count(text: str, counts: _Counted) -> Outcome | None:
     """A count of the claim that the entries give otherwise: 3 tests failed, not 2."""
     for match in _COUNT_CLAIM.finditer(text):
         said = _number(match.group(1))
-        kind = _KINDS[match.group(2)[:4].lower()]
+        kind = KINDS[match.group(2)[:4].lower()]
         shown = [(n, count[kind]) for n, _, count in counts if kind in count]
         reported = {count for _, count in shown} | {sum(count for _, count in shown)}
         if said and shown and said not in reported:
@@ -316,7 +192,7 @@ def _number(word: str) -> int:
 
 def _runs_of_kind(text: str, counts: _Counted) -> _Counted:
     """The entries that are runs of the kind that the claim names; all where it names none."""
-    for named, shows in _RUNS:
+    for named, shows in RUNS:
         if named.search(text):
             return [c for c in counts if any(w in c[1].args_low or w in c[1].low for w in shows)]
     return counts
@@ -325,20 +201,20 @@ def _runs_of_kind(text: str, counts: _Counted) -> _Counted:
 def _judge_success(claim: Claim, counts: _Counted) -> Outcome:
     agreed = SILENT
     for n, source, count in _runs_of_kind(claim.text, counts):
-        bad = _failures(count)
+        bad = failures(count)
         if bad:
             return Outcome("contradicts", f"the cited call reports {bad} failed or in error", n)
-        good, wrong = _place(_GOOD, source.low), _place(_BAD, source.low) >= 0
-        nothing = good < 0 and any(words in source.low for words in _NOTHING_RAN)
+        good, wrong = place_of(GOOD, source.low), place_of(BAD, source.low) >= 0
+        nothing = good < 0 and any(words in source.low for words in NOTHING_RAN)
         if nothing or count.get("passed", 1) == 0:
             return Outcome("contradicts", "no test ran in the cited call", n)
         if "passed" in count or count.get("failed") == 0 or (good >= 0 and not wrong):
             agreed = Outcome("agrees", "", n, max(0, good), max(0, good) + 80)
         elif source.evidence.is_error or (wrong and source.command):
             return Outcome("contradicts", "the cited call failed", n)
-        elif _HIDDEN.search(source.command):
+        elif HIDDEN.search(source.command):
             return Outcome("unproven", "a pipe or `||` hides the exit status of the cited call", n)
-        elif source.command and _RUNNER.search(source.runs) and agreed is SILENT:
+        elif source.command and RUNNER.search(source.runs) and agreed is SILENT:
             agreed = Outcome("agrees", "", n, 0, 80)
     if agreed is SILENT and counts and _ALL_CLAIM.search(claim.text):
         return Outcome("unproven", "the cited entries show no result of such a run")
@@ -347,8 +223,8 @@ def _judge_success(claim: Claim, counts: _Counted) -> Outcome:
 
 def _judge_failure(claim: Claim, counts: _Counted) -> Outcome:
     for n, source, count in _runs_of_kind(claim.text, counts):
-        bad = _place(_BAD, source.low)
-        if _failures(count) or source.evidence.is_error or bad >= 0:
+        bad = place_of(BAD, source.low)
+        if failures(count) or source.evidence.is_error or bad >= 0:
             return Outcome("agrees", "", n, max(0, bad), max(0, bad) + 80)
         if count.get("passed") or "failed" in count or (source.command and source.runs):
             return Outcome("contradicts", "the cited call reports no failure", n)
@@ -373,17 +249,17 @@ def _judge_none(kind: str, counts: _Counted) -> Outcome:
     for n, source, count in counts:
         shown = count.get(kind)
         if shown is None and kind != "warnings":
-            shown = _failures(count) or None
-        failed = kind != "warnings" and shown != 0 and _place(_BAD, source.low) >= 0
+            shown = failures(count) or None
+        failed = kind != "warnings" and shown != 0 and place_of(BAD, source.low) >= 0
         if shown:
             return Outcome("contradicts", f"the cited call reports {shown} {kind}", n)
-        if failed or (shown is None and _place(shows, source.low) >= 0):
+        if failed or (shown is None and place_of(shows, source.low) >= 0):
             return Outcome("contradicts", f"the cited output shows {kind}", n)
-        if shown == 0 or "passed" in count or _place(_GOOD, source.low) >= 0:
+        if shown == 0 or "passed" in count or place_of(GOOD, source.low) >= 0:
             agreed = Outcome("agrees", "", n, 0, 80)
-        elif _HIDDEN.search(source.command):
+        elif HIDDEN.search(source.command):
             return Outcome("unproven", "a pipe hides part of the cited call's output", n)
-        elif source.command and _RUNNER.search(source.runs):
+        elif source.command and RUNNER.search(source.runs):
             agreed = Outcome("agrees", "", n, 0, 80)
     return agreed
 
@@ -392,7 +268,7 @@ def _judge_share(share: re.Match[str], sources: Sequence[Source]) -> Outcome:
     """Judge "2 of 5 runs failed" over five cited runs, over lines of one, or from its totals."""
     part, whole = _number(share.group(1)), _number(share.group(2))
     passing = share.group(3)[:4].lower() in ("pass", "succ")
-    states = [_state(source) for source in sources]
+    states = [passed(source) for source in sources]
     known = [state for state in states if state is not None]
     if len(known) > 1:
         hits = known.count(passing)
@@ -407,7 +283,7 @@ def _judge_share(share: re.Match[str], sources: Sequence[Source]) -> Outcome:
             bool(re.search(r"fail(?!ed=0|ures?[:=] ?0)|[1-9]\d* failed", line)) for line in lines
         )
         count = tally(source.low)
-        bad = _failures(count)
+        bad = failures(count)
         totals = {(failed, len(lines)), (bad, bad + count.get("passed", 0))}
         if passing:
             totals = {(total - hit, total) for hit, total in totals}
@@ -418,13 +294,3 @@ def _judge_share(share: re.Match[str], sources: Sequence[Source]) -> Outcome:
             why = f"the cited call says {others[0]} of {whole}, not {part}"
             return Outcome("contradicts", why, n)
     return SILENT
-
-
-def _state(source: Source) -> bool | None:
-    """True for a run that passed, False for one that failed, None where the entry tells neither."""
-    count = tally(source.low)
-    if _failures(count) or source.evidence.is_error:
-        return False
-    if "passed" in count or _place(_GOOD, source.low) >= 0:
-        return True
-    return False if _place(_BAD, source.low) >= 0 else None

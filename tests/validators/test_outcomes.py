@@ -2,7 +2,8 @@ import pytest
 
 from keepthread.validators.absence import judge_absence
 from keepthread.validators.evidence import Evidence
-from keepthread.validators.outcomes import judge_outcome, tally
+from keepthread.validators.outcomes import judge_outcome
+from keepthread.validators.runs import tally
 from keepthread.validators.sources import Source
 from keepthread.validators.values import parse_claim
 from tests.validators.grounding_pairs import read, shell
