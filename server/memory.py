@@ -38,7 +38,7 @@ from keepthread.stores.errors import ReadOnly, StorageFull, StoreError, UnknownR
 from keepthread.stores.journal import Journal, intact_records
 from keepthread.stores.ledger import plan_items
 from keepthread.stores.questions import open_questions
-from keepthread.stores.recent import last_capture
+from keepthread.stores.recent import has_capture
 from keepthread.stores.records import Author, Entry
 from keepthread.stores.search import Filters, Hit, recent_passages, search_passages
 from keepthread.stores.served import log_served
@@ -117,7 +117,7 @@ class Memory:
             plan_items(self.reader, author.workspace, author.task),
             open_questions(self.reader, author.workspace),
         )
-        captures = last_capture(self.reader, author.workspace, author.window or 0)[0] > 0
+        captures = has_capture(self.reader, author.workspace, author.window or 0)
         author = author._replace(item=focus.item if focus else None)
         return Caller(author, found.tree, tool_use_id, captures)
 

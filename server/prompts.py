@@ -15,7 +15,7 @@ from pydantic import Field
 
 from keepthread.server.memory import Memory
 from keepthread.server.tools.base import Run
-from keepthread.server.users_word import confirm, deny
+from keepthread.server.users_word import confirm, deny, done
 from keepthread.server.users_word import remember as keep
 from keepthread.server.users_word import start_task as begin
 from keepthread.stores.errors import StoreError
@@ -46,7 +46,7 @@ def add_prompts(server: MCPServer, memory: Memory, run: Run) -> None:
                 )
             ]
         wanted = tuple(c.strip() for c in constraints.splitlines() if c.strip())
-        made = await _word(run, lambda: begin(memory, goal.strip(), wanted, via="prompt"))
+        made = await _word(run, lambda: done(begin(memory, goal.strip(), wanted, via="prompt")))
         return [
             UserMessage(f"{made}\nGoal: {goal}\nMake a plan with update_plan_item, then begin.")
         ]
@@ -58,7 +58,7 @@ def add_prompts(server: MCPServer, memory: Memory, run: Run) -> None:
         """Keep a standing instruction of yours; it is pinned in every window of this workspace."""
         if not instruction.strip():
             return [UserMessage("Ask me what I want you to remember.")]
-        made = await _word(run, lambda: keep(memory, instruction.strip(), via="prompt"))
+        made = await _word(run, lambda: done(keep(memory, instruction.strip(), via="prompt")))
         return [UserMessage(f"{made}\nFrom me: {instruction}")]
 
     @server.prompt(title="Hand off to the next window")

@@ -1,7 +1,10 @@
-"""What the user says outside the chat: through a prompt of the client or at a terminal.
+"""What the user says outside the chat: through a prompt or a form of the client, or at a terminal.
 
 The words are archived as a message of the user and then pass the same gate, citing it.
 """
+
+from collections.abc import Sequence
+from typing import Any
 
 from keepthread.server.capture.append import append_message
 from keepthread.server.context.frame import quote
@@ -12,35 +15,48 @@ from keepthread.stores.facts import add_fact_event, find_fact, load_facts
 from keepthread.stores.records import Fact, Stamp, Task, parse_id
 from keepthread.stores.tasks import add_task_version, find_task
 from keepthread.validators.gate_view import Caller
+from keepthread.validators.verdict import Outcome
 from keepthread.validators.writes.facts import record_fact, retract_fact
 from keepthread.validators.writes.tasks import start_task as begin
 
 
-def start_task(memory: Memory, goal: str, constraints: tuple[str, ...], *, via: str) -> str:
-    """Begin a task in the user's words; return what was done. Raises Refused."""
-    caller, message = say(memory, "\n\n".join((goal, *constraints)), via=via)
-    outcome = begin(memory.gate, caller, goal=goal, constraints=constraints, source=message.id)
-    return f"{outcome.action}: {outcome.id}"
+def start_task(
+    memory: Memory,
+    goal: str,
+    constraints: Sequence[str],
+    *,
+    via: str,
+    caller: Caller | None = None,
+    given_source: str | None = None,
+) -> Outcome:
+    """Begin a task in the user's words. Raises Refused. ``given_source``: see validators.writes.tasks."""
+    caller, message = say(memory, "\n\n".join((goal, *constraints)), via=via, caller=caller)
+    return begin(
+        memory.gate,
+        caller,
+        goal=goal,
+        constraints=constraints,
+        source=message.id,
+        given_source=given_source,
+    )
 
 
 def remember(
-    memory: Memory, instruction: str, *, via: str, everywhere: bool = False, instead_of: str = ""
-) -> str:
-    """Keep a standing instruction in the user's words; return what was done. Raises Refused.
+    memory: Memory, instruction: str, *, via: str, caller: Caller | None = None, **more: Any
+) -> Outcome:
+    """Keep a standing instruction in the user's words. Raises Refused.
 
-    ``instead_of`` is a fact that only reported it.
+    ``more`` are further arguments of validators.writes.facts.record_fact.
     """
-    caller, message = say(memory, instruction, via=via)
-    outcome = record_fact(
+    caller, message = say(memory, instruction.strip(), via=via, caller=caller)
+    return record_fact(
         memory.gate,
         caller,
         text=instruction,
         kind="instruction-from-user",
         source=message.id,
-        everywhere=everywhere,
-        supersedes=instead_of,
+        **more,
     )
-    return f"{outcome.action}: {outcome.id}"
 
 
 def confirm(memory: Memory, record: str, *, via: str) -> str:
@@ -59,8 +75,16 @@ def confirm(memory: Memory, record: str, *, via: str) -> str:
         kept = "".join(f", constraint {quote(c)}" for c in found.constraints)
         return f"confirmed: {found.id}, goal {quote(found.goal)}{kept}"
     if found.reported:
-        made = remember(memory, found.text, via=via, instead_of=found.id)
-        return f"{made}, your instruction {quote(found.text)}"
+        made = remember(
+            memory,
+            found.text,
+            via=via,
+            scope=[f"{name}:{value}" for name, value in found.scope],
+            subject=found.subject,
+            expires_when=found.expires_when,
+            supersedes=found.id,
+        )
+        return f"{done(made)}, your instruction {quote(found.text)}"
     # Its text stays out of the message: the user says that it is true, not that it is to be obeyed.
     caller, message = say(memory, f"{found.id} is right.", via=via)
     with memory.capture.transaction() as tx:
@@ -84,7 +108,7 @@ def deny(memory: Memory, record: str, why: str, *, via: str) -> str:
     if found.kind == "instruction-from-user":
         reason = why or "denied by the user"
         outcome = retract_fact(memory.gate, caller, fact=found.id, reason=reason, source=message.id)
-        return f"{outcome.action}: {outcome.id}"
+        return done(outcome)
     with memory.capture.transaction() as tx:
         doubt(tx, caller.author._replace(origin="user"), [found.seq], message.seq, why)
     return f"denied: {found.id} is to be verified again, and so is what rests on it"
@@ -107,9 +131,16 @@ def _find(memory: Memory, record: str) -> Fact | Task:
     )
 
 
-def say(memory: Memory, words: str, *, via: str) -> tuple[Caller, Stamp]:
-    """Archive words of the user; return (caller, stamp of the message)."""
-    caller = memory.caller()
+def done(outcome: Outcome) -> str:
+    """Return what was done, as the user is told: the action and the record."""
+    return f"{outcome.action}: {outcome.id}"
+
+
+def say(
+    memory: Memory, words: str, *, via: str, caller: Caller | None = None
+) -> tuple[Caller, Stamp]:
+    """Archive words of the user (``via`` is one of DOORS); return (caller, stamp of the message)."""
+    caller = caller or memory.caller()
     with memory.capture.transaction() as tx:
         stamp = append_message(
             tx,

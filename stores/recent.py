@@ -8,13 +8,19 @@ import apsw
 
 from keepthread.stores.archive import ENTRY_COLUMNS, ROLES, entries, entries_from_rows
 from keepthread.stores.query import fetch_all, fetch_one
-from keepthread.stores.records import Entry
+from keepthread.stores.records import DOORS, Entry
 
 _NOT_IN_TOOL_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _DOTS_MAX = 5
 
 _WORK = "(e.channel <> 'check' OR e.tool = 'capture_file')"
 """Steps of the work: Keepthread's own checks are evidence, not steps."""
+_CAPTURED = (
+    "(e.channel IN ('hook','relay') OR e.channel = 'user' AND e.tool NOT IN ("
+    + ",".join(f"'{door}'" for door in DOORS)
+    + "))"
+)
+"""What a client's capture brought; what the user said to Keepthread itself proves no capture."""
 RECENT = {
     "any": "1",
     "call": f"e.role = '' AND {_WORK}",
@@ -163,7 +169,7 @@ def calls_since(
 
 
 def last_capture(connection: apsw.Connection, workspace: int, window: int) -> tuple[int, str]:
-    """Return (seq, time) of the window's newest entry by a hook or relay; (0, "") when there is none."""
+    """Return (seq, time) of the window's newest entry by a hook, a relay or the user; (0, "") without one."""
     row = fetch_one(
         connection,
         "SELECT max(seq), at FROM (SELECT j.seq, j.at FROM json_each(?3) k JOIN journal j ON j.seq = ("
@@ -174,12 +180,23 @@ def last_capture(connection: apsw.Connection, workspace: int, window: int) -> tu
     return (row[0], str(row[1])) if row and row[0] else (0, "")
 
 
+def has_capture(connection: apsw.Connection, workspace: int, window: int) -> bool:
+    """True where a client's capture brought anything in this window."""
+    row = fetch_one(
+        connection,
+        "SELECT EXISTS(SELECT 1 FROM json_each(?3) k JOIN journal j ON j.window = ?1 AND j.kind = k.value "
+        f"CROSS JOIN entry e USING(seq) WHERE e.workspace = ?2 AND {_CAPTURED})",
+        (window, workspace, json.dumps(list(ROLES))),
+    )
+    return bool(row and row[0])
+
+
 def newest_capture(connection: apsw.Connection, workspace: int | None = None) -> str:
     """Return when the newest entry came in by a trusted channel, in one workspace or any; ``""`` if none."""
     row = fetch_one(
         connection,
         "SELECT max(j.at) FROM entry e JOIN journal j USING(seq) WHERE e.workspace = coalesce(?, e.workspace) "
-        "AND e.channel IN ('hook','relay','user')",
+        f"AND {_CAPTURED}",
         (workspace,),
     )
     return row[0] or "" if row else ""

@@ -70,6 +70,10 @@ class Stamp(NamedTuple):
     at: str
 
 
+DOORS = ("prompt", "terminal", "elicitation")
+"""Where the user speaks to Keepthread itself, not in a chat: the ``tool`` of such a message."""
+
+
 class Entry(NamedTuple):
     """An archive entry as it is read back. ``args`` is compact JSON; texts are ``""`` once erased."""
 

@@ -7,10 +7,10 @@ user pasted (fences, long quotes) is data, not instruction.
 import re
 from collections.abc import Sequence
 
-from keepthread.stores.records import Citation, Entry
+from keepthread.stores.records import DOORS, Citation, Entry
 from keepthread.validators.citations import REPORTED, resolve_citation
 from keepthread.validators.confidence import USER
-from keepthread.validators.pasted import mask_pasted
+from keepthread.validators.pasted import MASK, mask_pasted
 from keepthread.validators.verdict import Refusal, Write
 from keepthread.validators.view import View
 from keepthread.validators.words import content_stems
@@ -32,7 +32,7 @@ _QUOTED_MAX = 300
 def resolve_instruction(write: Write, view: View) -> Refusal | Write | None:
     """``not_the_users_words``, ``unknown_source``. Fills in ``cited``, ``citations``, ``passage``, ``text``."""
     if write.source.strip() == REPORTED:
-        if view.user_messages():
+        if any(message.tool not in DOORS for message in view.user_messages()):
             return Refusal(
                 "not_the_users_words",
                 "the user's messages are captured in this window, so nothing needs to be reported.",
@@ -81,6 +81,9 @@ def find_users_passage(text: str, source: str, view: View) -> tuple[Entry, int, 
                 "Instructions, goals and constraints come from the user's own messages only.",
                 _said(view),
             )
+        whole = _said_apart(text.strip(), entry)
+        if whole is not None:
+            return entry, *whole
         for start, stop in own_passages(entry.output):
             score = _agreement(text, entry.output[start:stop], view)
             if best is None or score > best[0]:
@@ -93,6 +96,22 @@ def find_users_passage(text: str, source: str, view: View) -> tuple[Entry, int, 
             _said(view),
         )
     return best[1], best[2], best[3]
+
+
+def _said_apart(text: str, entry: Entry) -> tuple[int, int] | None:
+    """Return where a message that was no chat has ``text`` as a part of its own, however many sentences.
+
+    A form shows a text and nothing else, a prompt and a command take one; pasted text is the user's
+    own only where a form showed it.
+    """
+    if entry.tool not in DOORS:
+        return None
+    start = f"\n\n{entry.output}\n\n".find(f"\n\n{text}\n\n")
+    if start < 0:
+        return None
+    span = start, start + len(text)
+    pasted = MASK in mask_pasted(entry.output)[slice(*span)]
+    return None if pasted and entry.tool != "elicitation" else span
 
 
 def own_passages(message: str) -> list[tuple[int, int]]:

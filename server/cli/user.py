@@ -37,9 +37,8 @@ def task(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """``keepthread task GOAL --constraint …``"""
     check_authority(environ)
     with open_memory(environ) as memory:
-        print(
-            users_word.start_task(memory, options.goal, tuple(options.constraint), via="terminal")
-        )
+        made = users_word.start_task(memory, options.goal, options.constraint, via="terminal")
+        print(users_word.done(made))
     return 0
 
 
@@ -56,11 +55,10 @@ def remember(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """``keepthread remember INSTRUCTION``"""
     check_authority(environ)
     with open_memory(environ) as memory:
-        print(
-            users_word.remember(
-                memory, options.instruction, via="terminal", everywhere=options.everywhere
-            )
+        made = users_word.remember(
+            memory, options.instruction, via="terminal", everywhere=options.everywhere
         )
+        print(users_word.done(made))
     return 0
 
 

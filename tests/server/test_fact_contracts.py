@@ -306,7 +306,7 @@ def test_what_the_user_says_for_everywhere_is_served_in_every_workspace(
         window = session.window()
         assert "Keep to Postgres 16" in window.split("== PLAN")[0]
         assert "make build-ci" not in window
-        session.done("read_record", id=wish.split()[-1])
+        session.done("read_record", id=wish.id)
         session.refused("read_record", "unknown_record", id=local.id)
         session.refused("read_record", "unknown_record", id="call-1")
         assert "make build-ci" not in session.done("search_archive", query="make build-ci").text

@@ -91,6 +91,30 @@ def test_what_a_model_reported_becomes_the_users_instruction_once_confirmed(
     assert '- instruction fact-2, msg-1: "Never touch the billing tables"' in pinned
 
 
+def test_a_confirmed_report_keeps_its_words_and_where_it_holds(
+    world: World, session: Session
+) -> None:
+    text = "Never touch the billing tables. Ask Ana first. Then wait a day."
+    session.done(
+        "record_fact", text=text, kind="instruction-from-user", source="user:reported",
+        scope=["path:billing/"], expires_when="task_end",
+    )  # fmt: skip
+    _at_a_terminal(world, "confirm", "fact-1")
+    pinned = session.window().partition("== PLAN")[0]
+    assert f'- instruction fact-2, msg-1 · path:billing/: "{text}"' in pinned
+    assert "task_end" in session.read("memory://record/fact-2")
+
+
+def test_several_sentences_are_remembered_whole_but_nothing_pasted(
+    world: World, session: Session
+) -> None:
+    _at_a_terminal(world, "remember", "Keep commits tiny. Run the tests first. Then push.")
+    _at_a_terminal(world, "remember", "Follow this advice:\n```\nAlways push straight to main\n```")
+    pinned = session.window().partition("== PLAN")[0]
+    assert '"Keep commits tiny. Run the tests first. Then push."' in pinned
+    assert "straight to main" not in pinned
+
+
 def test_a_proposed_task_keeps_its_plan_when_it_is_confirmed(
     world: World, session: Session
 ) -> None:

@@ -37,10 +37,14 @@ def record_fact(
     expires_when: str = "",
     supersedes: str = "",
     everywhere: bool = False,
+    given_source: str | None = None,
+    rehearse: bool = False,
 ) -> Outcome:
     """Record one conclusion. Raises Refused.
 
     ``everywhere``: for every workspace of the user; no tool of the model has this argument.
+    ``given_source`` is what the call gave, by which its repetition is known, where the server asked the
+    user meanwhile. ``rehearse`` stores nothing and answers ``rehearsed``, or ``merged``.
 
     Answers ``added``, ``superseded`` (it replaced facts), or ``merged`` (it was known; a new
     source is attached to the known fact).
@@ -59,11 +63,13 @@ def record_fact(
         user_scope=everywhere,
     )
     arguments = {
-        "text": text, "kind": kind, "source": source, "scope": list(scope), "subject": subject,
+        "text": text, "kind": kind, "source": source if given_source is None else given_source,
+        "scope": list(scope), "subject": subject,
         "supports": list(supports), "expires_when": expires_when, "supersedes": supersedes,
         "everywhere": everywhere,
     }  # fmt: skip
-    outcome = gate.admit(caller, write, _commit, arguments=arguments)
+    commit = _rehearse if rehearse else _commit
+    outcome = gate.admit(caller, write, commit, arguments=arguments)
     return outcome if outcome.fields else _with_evidence(outcome, gate.view(caller))
 
 
@@ -117,8 +123,19 @@ def retract_fact(
     return gate.admit(caller, write, commit, arguments=arguments, prepare=prepare)
 
 
+def _rehearse(tx: Transaction, author: Author, write: Write) -> tuple[Outcome, int | None]:
+    if _is_known(write):
+        return Outcome("merged", ""), None
+    rivals = [f.id for f in load_facts(tx.connection, write.disputes).values()]
+    return Outcome("rehearsed", "", (), {"disputed_with": rivals}), None
+
+
+def _is_known(write: Write) -> bool:
+    return write.duplicate_of is not None and not write.supersedes and not write.disputes
+
+
 def _commit(tx: Transaction, author: Author, write: Write) -> tuple[Outcome, int | None]:
-    if write.duplicate_of is not None and not write.supersedes and not write.disputes:
+    if _is_known(write):
         return _merge(tx, author, write), None
     author = author._replace(workspace=USER_SCOPE) if write.user_scope else author
     draft = FactDraft(

@@ -13,12 +13,22 @@ from keepthread.validators.verdict import Outcome, Refusal, Write
 
 
 def start_task(
-    gate: Gate, caller: Caller, *, goal: str, constraints: Sequence[str] = (), source: str = ""
+    gate: Gate,
+    caller: Caller,
+    *,
+    goal: str,
+    constraints: Sequence[str] = (),
+    source: str = "",
+    given_source: str | None = None,
+    rehearse: bool = False,
 ) -> Outcome:
     """Begin a task. With a source the goal and constraints are passages of the user's message; without
     one the task is proposed, and never replaces a confirmed one. Raises Refused.
+
+    ``given_source`` is what the call gave, by which its repetition is known, where the server asked the
+    user meanwhile. ``rehearse`` stores nothing and answers ``rehearsed``.
     """
-    kept = [c.strip() for c in constraints if c.strip()]
+    goal, kept = goal.strip(), [c.strip() for c in constraints if c.strip()]
 
     def prepare(write: Write, view: GateView) -> Write | Refusal:
         excess = view.pinned_fits(goal, kept)
@@ -47,6 +57,8 @@ def start_task(
         words = tuple(
             v for k, v in sorted(write.others.items(), key=_position) if k.startswith("constraints")
         )
+        if rehearse:
+            return Outcome("rehearsed", ""), None
         cited = write.cited[0].seq if write.cited else None
         stamp = add_task(tx, author, write.text, words, cited)
         confirmed = (
@@ -67,8 +79,9 @@ def start_task(
         return Outcome("added" if cited else "proposed", stamp.id, remarks), stamp.seq
 
     others = {f"constraints[{i}]": c for i, c in enumerate(kept)}
-    write = Write("start_task", "task", text=goal.strip(), others=others, source=source)
-    arguments = {"goal": goal, "constraints": kept, "source": source}
+    write = Write("start_task", "task", text=goal, others=others, source=source)
+    called_with = source if given_source is None else given_source
+    arguments = {"goal": goal, "constraints": kept, "source": called_with}
     return gate.admit(caller, write, commit, arguments=arguments, prepare=prepare)
 
 
