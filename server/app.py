@@ -1,5 +1,6 @@
 """The composition root of the server: builds everything, and is the only place that does."""
 
+import secrets
 import sys
 import threading
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ import anyio
 from mcp.server import CacheHint, MCPServer
 from mcp.server.connection import Connection
 from mcp.server.context import ServerMiddleware, ServerRequestContext
+from mcp.server.mcpserver import RequestStateSecurity
 from mcp.server.session import ServerSession
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated
 from mcp.types import EmptyResult, SubscribeRequestParams, UnsubscribeRequestParams
@@ -23,6 +25,7 @@ from keepthread.server.prompts import add_prompts
 from keepthread.server.resources import CHANGING, add_resources
 from keepthread.server.settings import read_settings
 from keepthread.server.stdio_guard import serve_stdio
+from keepthread.server.tools.asking import ANSWER_SECONDS_MAX
 from keepthread.server.tools.base import Run, single_thread
 from keepthread.server.tools.reading import reading_tools
 from keepthread.server.tools.writing import (
@@ -60,6 +63,9 @@ def build_server(
         ],
         subscriptions=bus,
         log_level="WARNING",
+        request_state_security=RequestStateSecurity(
+            keys=[secrets.token_bytes(32)], ttl=ANSWER_SECONDS_MAX
+        ),
         cache_hints={"tools/list": CacheHint(ttl_ms=60_000)},
         middleware=[*middleware, watchers.after_write],
     )
@@ -154,7 +160,6 @@ _READING = frozenset(("get_context", "search_archive", "read_record"))
 
 def _wrote(context: ServerRequestContext[Any, Any], result: Any) -> bool:
     name = (context.params or {}).get("name")
-    failed = (
-        result.get("isError") if isinstance(result, dict) else getattr(result, "is_error", False)
-    )
-    return name not in _READING and not failed
+    fields = result if isinstance(result, dict) else result.model_dump(by_alias=True)
+    ended = fields.get("resultType") != "input_required"  # else the user is asked first
+    return name not in _READING and ended and not fields.get("isError")

@@ -221,12 +221,13 @@ def _dispute(write: Write, conflict: Conflict) -> Write:
 
 
 def _says_the_same(write: Write, fact: Fact, cosine: float | None) -> bool:
-    """True for a duplicate of a fact of its own kind; a report never stands for the user's words.
+    """True for a duplicate of a fact of its own kind; a report never stands for the user's words, while
+    one of what the user said is known.
 
     The near-duplicate rule decides, not the judge's label: a paraphrase with less or other detail
     would attach its evidence to words it does not contain.
     """
-    same_kind = fact.kind == _KIND[write.kind] and fact.reported == write.reported
+    same_kind = fact.kind == _KIND[write.kind] and (write.reported or not fact.reported)
     if not same_kind or not (write.scope == fact.scope or scope_agrees(write.scope, fact.scope)):
         return False
     return is_duplicate(fact.text, write.text, cosine)

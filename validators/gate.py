@@ -9,13 +9,13 @@ is recorded without its payload. A repeated call answers with the record it made
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from keepthread.stores.embeddings import Embedder
 from keepthread.stores.journal import Journal, Transaction, head
 from keepthread.stores.query import fetch_one
 from keepthread.stores.records import Author
-from keepthread.stores.refusals import add_refusal
+from keepthread.stores.refusals import add_refusal, was_refused
 from keepthread.stores.vectors import ModelMismatch, ensure_model, put_record_vector, stored_model
 from keepthread.validators.contradictions import Judge
 from keepthread.validators.gate_view import Caller, GateView, encode_request
@@ -87,9 +87,35 @@ class Gate:
                     if outcome is not None:
                         return outcome
             if isinstance(result, Refusal):
-                self._record(caller, write, result, arguments)
-                raise Refused(result)
+                self.refuse(caller, write.tool, result, arguments)
         raise AssertionError("unreachable: the last try holds the lock")
+
+    def refuse(
+        self, caller: Caller, tool: str, refusal: Refusal, arguments: Mapping[str, object]
+    ) -> NoReturn:
+        """Record a refusal, without its words, and raise it."""
+        with self._journal.transaction() as tx:
+            add_refusal(
+                tx,
+                caller.author,
+                tool=tool,
+                code=refusal.code,
+                payload=encode_request(tool, arguments),
+                key=self._journal.anchor.key,
+            )
+        raise Refused(refusal)
+
+    def was_refused(
+        self, caller: Caller, tool: str, code: str, arguments: Mapping[str, object]
+    ) -> bool:
+        """True when the same was refused with ``code`` in the caller's window before."""
+        return was_refused(
+            self._journal.connection,
+            caller.author.window,
+            code=code,
+            payload=encode_request(tool, arguments),
+            key=self._journal.anchor.key,
+        )
 
     def embedder(self) -> Embedder | None:
         """Return the embedder when it is ready and the stored vectors are of its model."""
@@ -201,16 +227,3 @@ class Gate:
         if not repeatable:
             keys.append(f"content:{encode_request(tool, arguments)}")
         return [hashlib.sha256(k.encode("utf-8", "replace")).digest() for k in keys]
-
-    def _record(
-        self, caller: Caller, write: Write, refusal: Refusal, arguments: Mapping[str, object]
-    ) -> None:
-        with self._journal.transaction() as tx:
-            add_refusal(
-                tx,
-                caller.author,
-                tool=write.tool,
-                code=refusal.code,
-                payload=encode_request(write.tool, arguments),
-                key=self._journal.anchor.key,
-            )

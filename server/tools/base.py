@@ -11,7 +11,7 @@ import anyio.to_thread
 import apsw
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
-from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from mcp.types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, ValidationError
 
 from keepthread.server.capture.files import FileRefused
@@ -48,7 +48,7 @@ class StrictTool(Tool):
 
 
 def make_tool(
-    fn: Callable[..., Awaitable[CallToolResult]],
+    fn: Callable[..., Awaitable[CallToolResult | InputRequiredResult]],
     *,
     title: str,
     read_only: bool,

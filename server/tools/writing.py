@@ -1,15 +1,19 @@
 """The writing tools: thin doors to the gate. Arguments are those of the contract, flat and defaulted."""
 
 from collections.abc import Callable
+from typing import Any
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
-from mcp.types import CallToolResult
+from mcp.types import CallToolResult, InputRequiredResult
 
 from keepthread.server.handoff.git_truth import head_commit
 from keepthread.server.memory import Memory
+from keepthread.server.proposals import propose_instruction, propose_task
 from keepthread.server.schemas import Answer, FactAnswer, Flag, Kind, Number, Text, Texts
+from keepthread.server.tools.asking import with_the_user
 from keepthread.server.tools.base import Run, make_tool, outcome_text, success, tool_use_id
+from keepthread.validators.citations import REPORTED
 from keepthread.validators.quoting import quote
 from keepthread.validators.verdict import Outcome
 from keepthread.validators.writes.decisions import record_decision as decide
@@ -36,7 +40,7 @@ def fact_tools(memory: Memory, run: Run) -> list[Tool]:
         observed_at: Text = "",
         expires_when: Text = "",
         supersedes: Text = "",
-    ) -> CallToolResult:
+    ) -> CallToolResult | InputRequiredResult:
         """Remember one conclusion with its evidence; the server finds the passage that shows it.
         observation: source = "tool:NAME", "file:PATH", "user" or ids ("call-12"), up to 5, comma-separated.
         inference: supports = ids it rests on. instruction-from-user: the user's own words, source "user"
@@ -45,21 +49,22 @@ def fact_tools(memory: Memory, run: Run) -> list[Tool]:
         observed_at: only to make it earlier. expires_when: changed:PATH, task_end, a time, or words.
         supersedes: a fact id, or "none" if both hold."""
         call = tool_use_id(ctx)
-        outcome = await run(
-            lambda: record(
-                memory.gate,
-                memory.caller(call),
-                text=text,
-                kind=kind,
-                source=source,
-                scope=scope,
-                subject=subject,
-                supports=supports,
-                observed_at=observed_at,
-                expires_when=expires_when,
-                supersedes=supersedes,
+        given: dict[str, Any] = {
+            "text": text, "scope": scope, "subject": subject, "supports": supports,
+            "observed_at": observed_at, "expires_when": expires_when, "supersedes": supersedes,
+        }  # fmt: skip
+
+        def write() -> Outcome:
+            return record(memory.gate, memory.caller(call), kind=kind, source=source, **given)
+
+        if kind == "instruction-from-user" and source.strip() == REPORTED:
+            outcome = await with_the_user(
+                ctx, run, lambda: propose_instruction(memory, memory.caller(call), **given), write
             )
-        )
+        else:
+            outcome = await run(write)
+        if isinstance(outcome, InputRequiredResult):
+            return outcome
         return success(fact_text(outcome), _fact_answer(outcome))
 
     async def retract_fact(
@@ -215,16 +220,21 @@ def task_tools(memory: Memory, run: Run) -> list[Tool]:
         goal: str,
         constraints: Texts = [],  # noqa: B006
         source: Text = "",
-    ) -> CallToolResult:
+    ) -> CallToolResult | InputRequiredResult:
         """Begin a task. source="user": goal and constraints are passages of the user's message; without a
         source they are proposed until the user confirms."""
         call = tool_use_id(ctx)
-        outcome = await run(
-            lambda: begin(
-                memory.gate, memory.caller(call), goal=goal, constraints=constraints, source=source
-            )
+
+        def write() -> Outcome:
+            caller = memory.caller(call)
+            return begin(memory.gate, caller, goal=goal, constraints=constraints, source=source)
+
+        if source.strip():
+            return _answer(await run(write))
+        outcome = await with_the_user(
+            ctx, run, lambda: propose_task(memory, memory.caller(call), goal, constraints), write
         )
-        return _answer(outcome)
+        return outcome if isinstance(outcome, InputRequiredResult) else _answer(outcome)
 
     async def hand_off(
         ctx: Context, doing: str, next: str, noticed: Text = "", task_done: Flag = False

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client
+from mcp.client.session import ElicitationFnT
 from mcp.types import ListToolsResult, TextContent, TextResourceContents
 
 from keepthread.server import memory as memory_module
@@ -192,16 +193,22 @@ class World:
 
     @contextmanager
     def connect(
-        self, mode: str = "auto", *, memory: Memory | None = None, **more: Any
+        self,
+        mode: str = "auto",
+        *,
+        memory: Memory | None = None,
+        user: ElicitationFnT | None = None,
+        **more: Any,
     ) -> Iterator[Session]:
-        """Connect a client of one era; closes the memory unless it was given."""
+        """Connect a client of one era; closes the memory unless it was given. With a ``user`` to answer
+        them, the client shows forms."""
         opened = memory or self.memory(**more)
         failed: Exception | None = None
         try:
             with (
                 start_blocking_portal() as portal,
                 portal.wrap_async_context_manager(
-                    Client(build_server(opened), mode=mode)
+                    Client(build_server(opened), mode=mode, elicitation_callback=user)
                 ) as client,
             ):
                 try:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import httpx2
 from anyio.from_thread import start_blocking_portal
 from mcp import Client
+from mcp.client.session import ElicitationFnT
 from mcp.client.streamable_http import streamable_http_client
 
 from keepthread.server.capture.hook import handle
@@ -112,12 +113,20 @@ class Service:
             connection.close()
 
     @contextmanager
-    def connect(self, token: str, workspace: str = "w", mode: str = "auto") -> Iterator[Session]:
-        """Connect the SDK's client in one era."""
+    def connect(
+        self,
+        token: str,
+        workspace: str = "w",
+        mode: str = "auto",
+        user: ElicitationFnT | None = None,
+    ) -> Iterator[Session]:
+        """Connect the SDK's client in one era; with a ``user``, one that shows forms."""
         with (
             start_blocking_portal() as portal,
             portal.wrap_async_context_manager(
-                Client(self.transport(token, workspace), mode=mode)
+                Client(
+                    self.transport(token, workspace), mode=mode, elicitation_callback=user
+                )
             ) as client,
         ):
             yield Session(portal, client)
