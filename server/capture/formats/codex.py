@@ -1,10 +1,11 @@
 """Codex's own session files (0.171.0): what was completed, an item a row.
 
-Prompts, commands and answers are told to its hook's adapter as the hook would hear them, so that what was
-captured is known. Of patches the file keeps the changes, not the text that the hook got.
+All is told to its hook's adapter as the hook would hear it, so that what was captured is known. Of a patch
+the hook hears what the model sent and got back, which stand in rows before and after the one of its changes.
 """
 
 import json
+import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -22,6 +23,7 @@ from keepthread.server.capture.formats.item import (
 )
 
 _SHELL_FLAGS = ("-c", "-lc")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")  # of MCP servers and tools, as the model and the hook know them
 
 
 class Codex:
@@ -29,6 +31,8 @@ class Codex:
 
     def __init__(self) -> None:
         self._session = self._agent = self._cwd = self._turn = self._at = ""
+        self._patches: dict[str, str] = {}  # by call id, until the answer
+        self._changed: dict[str, tuple[Row, Item]] = {}  # what a patch did, by call id, until the answer
 
     def read(self, row: Row) -> Iterable[Item]:
         """Return what a row tells; nothing for requests, answers in parts and bookkeeping."""
@@ -37,6 +41,8 @@ class Codex:
             raise BadLine("a row of a Codex session has a payload")
         if row.get("type") == "session_meta":
             self._begin(about)
+        if about.get("type") in ("custom_tool_call", "custom_tool_call_output"):
+            return self._patch(about)
         item = about.get("item")
         if about.get("type") != "item_completed" or not isinstance(item, dict):
             return ()
@@ -49,8 +55,8 @@ class Codex:
         return read(item, ref) if read else ()
 
     def end(self) -> Iterable[Item]:
-        """Return nothing: every row stands for itself."""
-        return ()
+        """Return the patches whose answer never came."""
+        return [item for _, item in self._changed.values()]
 
     def _begin(self, about: Mapping[str, Any]) -> None:
         self._session = text_of(about.get("session_id")) or text_of(about.get("id"))
@@ -93,16 +99,18 @@ class Codex:
         yield self._item("call", ref, call=call, known_as=(("hook", heard["tool_use_id"]),))
 
     def _mcp_call(self, item: Row, ref: str) -> Iterator[Item]:
-        tool = f"mcp__{item.get('server')}__{item.get('tool')}"
+        names = (_NOT_IN_NAMES.sub("_", text_of(item.get(n))) for n in ("server", "tool"))
+        tool = "__".join(("mcp", *names))
         answer = item.get("result") or item.get("error")
         heard = self._heard(tool, item.get("arguments"), answer, item)
         call = ADAPTER.call({**heard, "cwd": self._cwd})
         failed = call.is_error or item.get("status") == "failed"
-        yield self._item("call", ref, call=call._replace(is_error=failed))
+        known = ("hook", heard["tool_use_id"])
+        yield self._item("call", ref, call=call._replace(is_error=failed), known_as=(known,))
 
     def _change(self, item: Row, ref: str) -> Iterator[Item]:
         changes = item.get("changes")
-        wrote = tuple(changes) if isinstance(changes, dict) else ()
+        wrote = _files_of(changes)
         failed = item.get("status") != "completed"
         call = Call(
             tool="apply_patch",
@@ -112,7 +120,29 @@ class Codex:
             path=wrote[0] if len(wrote) == 1 else "",
             wrote=() if failed else wrote,
         )
-        yield self._item("call", ref, call=within_project(call, self._cwd))
+        made = self._item("call", ref, call=within_project(call, self._cwd))
+        if text_of(item.get("id")) in self._patches:
+            self._changed[text_of(item.get("id"))] = (item, made)
+        else:
+            yield made  # the shell was asked for it: its hook hears nothing
+
+    def _patch(self, about: Row) -> Iterable[Item]:
+        """Return the patch whose answer this is, as the hook heard it."""
+        call = text_of(about.get("call_id"))
+        if about.get("type") == "custom_tool_call":
+            if about.get("name") == "apply_patch":
+                self._patches[call] = text_of(about.get("input"))
+            return ()
+        patch = self._patches.pop(call, "")
+        if call not in self._changed:
+            return ()
+        item, made = self._changed.pop(call)
+        answer = text_of(about.get("output"))
+        heard = self._heard("apply_patch", {"command": patch}, answer, item)
+        told = ADAPTER.call(heard)
+        assert made.call is not None
+        whole = made.call._replace(args=told.args, output=told.output)
+        return (made._replace(call=whole, known_as=(("hook", heard["tool_use_id"]),)),)
 
     def _heard(self, tool: str, args: Any, answer: Any, item: Row) -> Mapping[str, Any]:
         """Return the event of a call as the hook hears it."""
@@ -124,6 +154,13 @@ class Codex:
 
     def _item(self, kind: str, ref: str, **fields: Any) -> Item:
         return Item(kind, ref, self._at, agent=self._agent, **fields)
+
+
+def _files_of(changes: Any) -> tuple[str, ...]:
+    """Return the files that a patch changed, and those that it moved them to."""
+    changes = changes if isinstance(changes, dict) else {}
+    moved = (text_of(c.get("move_path")) for c in changes.values() if isinstance(c, dict))
+    return (*changes, *filter(None, moved))
 
 
 def _words(item: Row) -> str:

@@ -75,3 +75,13 @@ def matches(db: str, words: str) -> list[str]:
         (words,),
     )
     return [str(r[0]) for r in rows]
+
+
+def wrote(db: str, seq: int) -> list[str]:
+    """Return the files that an entry says were written."""
+    rows = fetch_all(
+        open_database(db, "reader"),
+        "SELECT value FROM tag WHERE seq = ? AND name = 'wrote' ORDER BY value",
+        (seq,),
+    )
+    return [str(row[0]) for row in rows]

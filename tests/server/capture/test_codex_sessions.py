@@ -13,8 +13,10 @@ from keepthread.server.capture.sessions import find_sessions, import_sessions
 from keepthread.stores.clock import Clock
 from keepthread.stores.database import open_database
 from keepthread.stores.journal import Journal
-from tests.server.capture.hooks import archived
+from tests.server.capture.hooks import archived, wrote
 
+HOOKS = Path(__file__).parents[2] / "fixtures" / "hooks"
+PATCHES = "codex-0.171.0-patches.jsonl"
 RECORDED = Path(__file__).parents[2] / "fixtures" / "sessions" / "codex-0.171.0.jsonl"
 SESSION = "01a22f3c-35a8-79c0-a3dd-f5dc0c102a81"
 TURN = "01a22f3c-35da-7b22-883c-aa9d23078494"
@@ -79,6 +81,42 @@ def test_what_the_hook_captured_is_known(home: Path, work: Path, journal: Journa
     heard(db, work, "Stop", last_assistant_message="done")
     done = import_sessions(journal, str(work), find_sessions(str(work), {"HOME": str(home)}))
     assert (done.entries, done.known) == (3, 3)
+
+
+def test_patches_and_calls_of_servers_are_known_too(
+    work: Path, journal: Journal, db: str, tmp_path: Path
+) -> None:
+    """A real session as its hooks and its own file tell of it; no hook hears of a call that failed."""
+    for line in (HOOKS / PATCHES).read_text(encoding="utf-8").splitlines():
+        payload = json.loads(line.replace("/w/app", str(work)))["payload"]
+        handle(json.dumps(payload).encode(), {}, db, "codex")
+    before = archived(db)
+    rows = (RECORDED.parent / PATCHES).read_text(encoding="utf-8").replace("/w/app", str(work))
+    file = tmp_path / "rollout.jsonl"
+    file.write_text(rows, encoding="utf-8")
+    assert import_file(journal, str(work), str(file)).known == len(before) == 7
+    (failed,) = archived(db)[len(before) :]
+    assert (failed.tool, failed.is_error) == ("mcp__every_thing__get_sum", True)
+    assert import_file(journal, str(work), str(file)).known == 8
+
+
+def test_a_patch_alone_in_the_file_reads_as_its_hook_would_have_told_it(
+    work: Path, journal: Journal, db: str, tmp_path: Path
+) -> None:
+    rows = (RECORDED.parent / PATCHES).read_text(encoding="utf-8").replace("/w/app", str(work))
+    cut_short = [row for row in rows.splitlines() if "custom_tool_call_output" not in row]
+    for number, lines in enumerate((rows.splitlines(), cut_short)):
+        file = tmp_path / f"rollout-{number}.jsonl"
+        file.write_text("\n".join(lines), encoding="utf-8")
+        other = Journal(f"{db}{number}", open_database(f"{db}{number}", "trusted"), journal.clock)
+        import_file(other, str(work), str(file))
+        other.connection.close()
+        patches = [e for e in archived(f"{db}{number}") if e.tool == "apply_patch"]
+        assert [wrote(f"{db}{number}", e.seq) for e in patches] == [
+            ["a.py", "notes.md"], ["a.py", "docs/n.md", "notes.md"],
+        ]  # fmt: skip
+        assert "Updated the following files" in patches[0].output
+        assert ("*** Begin Patch" in patches[0].args) == (number == 0)
 
 
 def test_a_sub_agents_prompt_is_a_machines_and_odd_rows_tell_nothing(

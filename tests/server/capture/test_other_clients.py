@@ -18,9 +18,8 @@ from keepthread.server.capture.clients.adapter import NAMES
 from keepthread.server.capture.hook import handle
 from keepthread.server.clients.descriptions import CLIENTS
 from keepthread.stores.database import open_database
-from keepthread.stores.query import fetch_all
 from keepthread.stores.windows import windows
-from tests.server.capture.hooks import FIRST_RUN, FIXTURES, archived
+from tests.server.capture.hooks import FIRST_RUN, FIXTURES, archived, wrote
 
 DEV = Path(__file__).parents[3] / ".dev"
 GOLDEN = {
@@ -31,6 +30,9 @@ GOLDEN = {
 RECORDED = {"codex": "codex-0.171.0.jsonl", "gemini": "gemini-cli-0.61.0.jsonl"}
 BY_ITS_CODE = {"cursor": "cursor-sdk-1.0.18.built.jsonl"}
 """Built as the hook executor in Cursor's own npm package builds them; its agent needs an account to run."""
+
+PATCHES = {"codex": "codex-0.171.0-patches.jsonl"}
+"""A real session of a model that has the patch tool; its own file lies among the sessions."""
 
 SUB_AGENT = {"codex": "codex-0.171.0-sub-agent.jsonl"}
 """A real session in which the model asked a sub-agent, through the event for the person's prompts."""
@@ -59,7 +61,7 @@ def source(work: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("client", "files"),
-    [(c, files) for files in (GOLDEN, RECORDED, BY_ITS_CODE, SUB_AGENT) for c in files],
+    [(c, files) for files in (GOLDEN, RECORDED, BY_ITS_CODE, PATCHES, SUB_AGENT) for c in files],
 )
 def test_each_event_becomes_the_entry_it_must(
     client: str, files: dict[str, str], db: str, source: Path
@@ -223,12 +225,3 @@ def test_what_nobody_can_read_never_stops_the_client(client: str, raw: bytes, db
 
 def test_every_client_that_is_connected_with_hooks_has_an_adapter() -> None:
     assert {client.name for client in CLIENTS if client.hooks} == set(NAMES)
-
-
-def wrote(db: str, seq: int) -> list[str]:
-    rows = fetch_all(
-        open_database(db, "reader"),
-        "SELECT value FROM tag WHERE seq = ? AND name = 'wrote' ORDER BY value",
-        (seq,),
-    )
-    return [str(row[0]) for row in rows]
