@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from keepthread.stores.clock import seconds
 from keepthread.stores.records import Entry, Fact, scope_agrees
+from keepthread.validators.arbitration import borne_out, share_passage
 from keepthread.validators.confidence import strength
 from keepthread.validators.duplicates import is_duplicate
 from keepthread.validators.judges.local import Judgement, Statement
@@ -26,6 +27,8 @@ _KIND = {
 }
 
 NAMED = "named in supersedes"
+
+_PASSAGE_SHOWN_MAX = 300
 
 _SAME_MATTER = ("contradiction", "refinement", "duplicate")
 _SHARED_WORDS_MIN = 1 / 3
@@ -166,7 +169,33 @@ def _settle(write: Write, conflict: Conflict, view: View) -> Refusal | Write:
     if old.kind == "inference":
         return _supersede(write, conflict)
     before = list(view.entries_by_seq([c.entry for c in old.citations]).values())
-    if conflict.sure and _is_older(write.cited, before, view.now):
+    return _arbitrate(write, conflict, before) or _settle_by_rank(write, conflict, before, view.now)
+
+
+def _arbitrate(write: Write, conflict: Conflict, before: Sequence[Entry]) -> Refusal | Write | None:
+    """Of two facts of one passage the one stands that the passage bears out; None where that is unclear."""
+    old = conflict.fact
+    if conflict.why == NAMED or not share_passage(write, old, before):
+        return None
+    said = borne_out(old.text, write.text, write.passage)
+    if said == write.text:
+        return _supersede(write, conflict._replace(why="the passage that both cite says this"))
+    if said != old.text:
+        return None
+    return Refusal(
+        "not_in_source",
+        f"the passage it cites bears out {old.id}, which says otherwise.",
+        "State what the passage says, or cite the entry that says it.",
+        ((old.id, old.text), ("the passage", write.passage[:_PASSAGE_SHOWN_MAX])),
+    )
+
+
+def _settle_by_rank(
+    write: Write, conflict: Conflict, before: Sequence[Entry], now: float
+) -> Refusal | Write:
+    """Two observations that cannot both hold: the newer, unless the older rests on stronger evidence."""
+    old = conflict.fact
+    if conflict.sure and _is_older(write.cited, before, now):
         return Refusal(
             "older_than_belief",
             f"{old.id} was observed later and says otherwise ({conflict.why}).",

@@ -31,6 +31,7 @@ from keepthread.validators.polarity import (
     judge_state,
     judge_substitution,
 )
+from keepthread.validators.refutation import find_refutation
 from keepthread.validators.rivals import find_rival
 from keepthread.validators.sources import Source
 from keepthread.validators.tables import other_row
@@ -115,6 +116,10 @@ def ground(
         if refused
         else _objection(parsed, sources, found, windows, agreed, similarity)
     )
+    if not why:
+        why, passage = find_refutation(parsed, sources, settled=agreed is not None)
+        missing = (claim,) if why else ()
+        nearest = (passage, *nearest[:2]) if passage else nearest
     if why:
         return Grounding(False, missing=missing, why=why, nearest=nearest)
     passages = nearest or (_whole(sources, agreed),)

@@ -92,7 +92,11 @@ def _find_day(needle: str, source: Source) -> Iterator[Span]:
             yield from ((*m.span(), in_args) for m in islice(pattern.finditer(low), _HITS_MAX))
         return
     needle = needle.removesuffix("s")
-    yield from _spans(source, needle if list(_spans(source, needle)) else needle[:3])
+    for spelled in (needle, f"{needle}s", needle[:3]):
+        spans = list(_spans(source, spelled))
+        if spans:
+            yield from spans
+            return
 
 
 def _respelled(needle: str, source: Source) -> Iterator[Span]:
@@ -346,8 +350,8 @@ def _find_number(value: Value, source: Source) -> Iterator[Span]:
         spellings |= {f"{int(shown):,}", f"{int(shown):_}"}
     word = _WORD_OF.get(int(number / value.scale)) if float(shown).is_integer() else None
     spans = [span for text in spellings for span in _find_digits(text, source, version=False)]
-    if word:
-        spans += list(_spans(source, word))
+    spelled = {word or "", value.text.lower() if value.text.isalpha() else ""}  # "two", "twice"
+    spans += [span for one in spelled if one for span in _spans(source, one)]
     fitting = [
         span
         for span in spans

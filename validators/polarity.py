@@ -31,6 +31,7 @@ _NEGATOR: Final = re.compile(
     r"(?i)\b(?:not|never|no longer|cannot|without|[a-z]+n['’]t|not[a-z]+error)\b"
 )
 _NEGATOR_OR_FAILURE: Final = re.compile(rf"{_NEGATOR.pattern}|(?:fail|expected)")
+_EXCEPTED: Final = re.compile(r"(?i)\b(?:except|excluding|false|off|disabled|none|null)\b")
 _ANY_NEGATION: Final = re.compile(
     r"(?i)\b(?:no|not|none|never|nothing|without|cannot|lacks?|missing|fail\w*|avoid\w*|stop|forbid\w*|refus\w*|[a-z]+n['’]t)\b"
 )
@@ -41,7 +42,8 @@ _SWITCH: Final = re.compile(
 _NOT_IT: Final = re.compile(r", not (?:the |in |on )?[\"'`]?$")
 _STATE: Final = re.compile(r"(?m)(?:^\W{0,8}|[{,]\s?\")(?:state|status|active)\W{1,4}([a-z]+)")
 _CHOICE: Final = re.compile(
-    r"(?i)\b(?:instead of|rather than|as opposed to|(?<!is )(?<!are )not)\b"
+    r"(?i)\b(?:instead of|rather than|as opposed to"
+    r"|(?<!is )(?<!are )(?<!must )(?<!should )(?<!may )(?<!can )(?<!do )(?<!does )not)\b"
     r"|\b(?:chose|choose|prefers?|picked|favou?rs?)\b[^.;]{1,30}?\bover\b"
 )
 _LINES: Final = re.compile(r"\r?\n|,\s*(?=\"\w+\"\s*:)")  # also the members of a JSON object
@@ -129,7 +131,8 @@ def judge_polarity(claim: Claim, passages: Sequence[str], *, prose: bool = False
     if best >= 0.6 and prose:
         near = [line for line, share in zip(lines, shares, strict=True) if share >= 0.5 * best]
         denied = {bool(_ANY_NEGATION.search(line)) for line in near}
-        if denied == {not _ANY_NEGATION.search(claim.asserted)}:
+        contrasts = claim.asserted != claim.text  # "X instead of Y" denies Y in its own way
+        if denied == {not _ANY_NEGATION.search(claim.asserted)} and not contrasts:
             return "the cited message says the contrary"
     if best >= 0.6 and len(nearest[0]) < 300:
         return _negation(claim, nearest[0], passages)
@@ -259,7 +262,9 @@ def _comparison(claim: str, line: str) -> str:
 def _negation(claim: Claim, line: str, passages: Sequence[str]) -> str:
     said, shown = _denied(claim.asserted), _denied(line)
     affirmed = {stem(w) for w in content_words(line)}
-    if said & affirmed and not any(_NEGATOR_OR_FAILURE.search(p) for p in passages):
+    if said & affirmed and not (
+        _EXCEPTED.search(line) or any(_NEGATOR_OR_FAILURE.search(p) for p in passages)
+    ):
         return "the cited entry affirms what the claim denies"
     wanted = {stem(w) for w in content_words(claim.text)}
     for word in shown & wanted:

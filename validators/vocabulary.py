@@ -129,7 +129,8 @@ _OPPOSITES: Final = (
     ("approved", "rejected"), ("append", "prepend"), ("minor", "major"), ("nullable", "unique"),
     ("running", "stopped"), ("started", "stopped"), ("locked", "unlocked"), ("active", "failed"),
     ("active", "inactive"), ("running", "dead"), ("active", "dead"), ("merged", "closed"),
-    ("keep", "delete"), ("keep", "remove"),
+    ("keep", "delete"), ("keep", "remove"), ("keep", "drop"), ("add", "drop"), ("add", "remove"),
+    ("hold", "release"), ("held", "release"), ("survive", "lost"), ("lazily", "eagerly"), ("forbid", "allow"),
 )  # fmt: skip
 
 # Of these every synonym of the one is the contrary of every synonym of the other.

@@ -295,6 +295,7 @@ OPPOSITES: Final = _rivals(
     ignore obey
     hold release
     acquire release
+    stay leave
     lock unlock
     locked unlocked
     free paid

@@ -1,0 +1,56 @@
+"""What its own source says otherwise is refused, through a real client, and its honest twin is stored."""
+
+from pathlib import Path
+
+import pytest
+
+from .world import World
+
+DEPLOY = "Deploys run from the branch release.\nDeploys never run on Tuesday.\n"
+HTTP = "timeout: 30\nretries: 4\nproxy:\n"
+TEAMS = "The payments team owns billing.\nThe gateway calls the ledger service.\n"
+FLAGS = "FEATURE_EXPORT=on\nLOG_LEVEL=warning\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "true", "false"),
+    [
+        ("deploy.md", DEPLOY, "Deploys run from the branch release", "Deploys run from the branch main"),
+        ("deploy.md", DEPLOY, "Deploys never run on Tuesday", "Deploys run on Tuesday"),
+        ("http.yml", HTTP, "The timeout is 30", "There is no timeout"),
+        ("http.yml", HTTP, "proxy is not set", "retries is not set"),
+        ("teams.md", TEAMS, "billing is owned by the payments team", "The search team owns billing"),
+        ("teams.md", TEAMS, "The gateway calls the ledger service", "The ledger service calls the gateway"),
+        (".flags", FLAGS, "FEATURE_EXPORT is on", "FEATURE_EXPORT is off"),
+        (".flags", FLAGS, "The log level is warning", "The log level is debug"),
+    ],
+)  # fmt: skip
+def test_a_claim_that_its_checked_file_contradicts_is_refused(
+    tmp_path: Path, path: str, text: str, true: str, false: str
+) -> None:
+    world = World(tmp_path)
+    world.write(path, text)
+    with world.connect() as session:
+        session.done("capture_file", path=path)
+        refused = session.refused(
+            "record_fact", "not_in_source", text=false, kind="observation", source=f"file:{path}"
+        )
+        assert "nearest passage" in refused.text
+        assert session.observe(true, f"file:{path}").data["confidence"] == 0.95
+
+
+def test_of_two_facts_of_one_passage_the_one_that_it_says_stands(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write("secrets.md", "Secrets are managed with Vault since May; before that with sops.\n")
+    with world.connect() as session:
+        session.done("capture_file", path="secrets.md")
+        true = session.observe("Secrets are managed with Vault since May", "file:secrets.md")
+        session.refused(
+            "record_fact",
+            "not_in_source",
+            text="Secrets are managed with sops since May",
+            kind="observation",
+            source="file:secrets.md",
+        )
+        assert "disputed" not in session.window()
+        assert true.data["confidence"] == 0.95
