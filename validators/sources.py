@@ -28,6 +28,7 @@ _SEARCH_COMMAND: Final = re.compile(
     r"(?:grep|egrep|fgrep|rg|ag|ack|find|fd|ls|pgrep|locate|which)\b"
 )
 _SEGMENT: Final = re.compile(r"&&|\|\||[;|\n]")
+_QUOTED: Final = re.compile(r"(?<=does not contain )'[^'\n]{1,400}'|(?<=does not contain )\"[^\"\n]{1,400}\"")
 _ESCAPED: Final = re.compile(r"\\([.()\[\]])")
 _QUESTION: Final = re.compile(
     r"(?im)(?:^|(?<=[.!?]\s))(?!(?:can|could|would|will)\s+(?:you\b|we\s+please\b))(?:[^\w\n]{0,4})"
@@ -71,6 +72,9 @@ class Source:
             given = "\n".join(v for k, v in self.arg_values.items() if not _NAMES_FILE.search(k))
             for line in filter(lambda line: len(line) > 8, map(str.strip, given.splitlines())):
                 text = text.replace(line, " " * len(line))
+        elif evidence.kind == "capture" and not self.command:
+            # What the server saw itself echoes nothing, but a failed check quotes what it looked for.
+            text = _QUOTED.sub(lambda m: _blank_if_asked(m, self.args), text)
         elif not self.writes and self.args:
             text = without_echo(
                 text, self.command, self.args, evidence.tool, failed=evidence.is_error
@@ -117,6 +121,10 @@ class Source:
             places.append(at)
             at = find_stem(self.low, self.text, stemmed, at + 150)
         return places
+
+
+def _blank_if_asked(quoted: re.Match[str], args: str) -> str:
+    return " " * len(quoted.group()) if quoted.group()[1:-1] in args else quoted.group()
 
 
 def _places(low: str, needle: str) -> Iterator[int]:

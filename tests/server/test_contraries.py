@@ -54,3 +54,32 @@ def test_of_two_facts_of_one_passage_the_one_that_it_says_stands(tmp_path: Path)
         )
         assert "disputed" not in session.window()
         assert true.data["confidence"] == 0.95
+
+
+@pytest.mark.parametrize(
+    ("check", "true", "false"),
+    [
+        ("path_exists:services/billing.py", "services/billing.py exists", "services/orders.py exists"),
+        (
+            "file_contains:services/billing.py:PORT is 8080",
+            "services/billing.py does not contain `PORT is 8080`",
+            "services/billing.py sets PORT to 8080",
+        ),
+    ],
+)  # fmt: skip
+def test_what_the_server_checked_is_evidence_and_what_it_looked_for_is_not(
+    tmp_path: Path, check: str, true: str, false: str
+) -> None:
+    world = World(tmp_path)
+    world.git()
+    world.write("services/billing.py", "PORT = 9000\n")
+    with world.connect() as session:
+        item = session.done("update_plan_item", title="Move billing", checks=[check]).id
+        session.done("update_plan_item", item=item, status="in_progress")
+        session.done("update_plan_item", item=item, status="done")
+        session.done("hand_off", doing="moved billing", next="docs")
+        session.refused(
+            "record_fact", "not_in_source", text=false, kind="observation", source="tool:check"
+        )
+        seen = session.observe(true, "tool:check")
+        assert (seen.data["confidence"], seen.data["source"][:11]) == (0.95, "tool:check#")
