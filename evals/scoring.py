@@ -4,116 +4,18 @@ A rate stands as ``[rate, count]``. Missing predictions count against the produc
 except in ``secrets``, where what is missing counts as stored unchanged.
 """
 
-import math
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 Row = dict[str, Any]
 Figures = dict[str, Any]
 
-CUTOFFS = (1, 5, 10, 20, 50)
-TOKEN_BUDGETS = (512, 1024, 2048, 4096)
-CHARS_PER_TOKEN = 4
-TOKENS_PER_ITEM = 8
 LABELS = ("contradiction", "duplicate", "refinement", "unrelated")
 LOOKALIKES = (
     "git_sha", "git_blob", "uuid", "base64_image", "checksum", "integrity", "placeholder",
 )  # fmt: skip
-
-
-# -- retrieval
-
-
-def score_retrieval(
-    texts: Mapping[tuple[str, str], str],
-    questions: Iterable[Row],
-    predictions: Iterable[Row],
-    *,
-    corrected: bool = False,
-    by: str = "",
-) -> Figures:
-    """Return the mean of each metric by group of questions, and over ``ALL``.
-
-    ``texts`` maps (pool, id) to the text whose length counts against a token budget; a question
-    names its pool in ``pool``. Questions without evidence are left out; unanswerable ones have a
-    group of their own outside ``ALL``. ``by`` names the field to group by.
-    """
-    made = {str(p["qid"]): p for p in predictions}
-    groups: dict[str, list[dict[str, float]]] = defaultdict(list)
-    for question in questions:
-        evidence = _evidence(question, corrected)
-        if not evidence:
-            continue
-        metrics = _ranking_metrics(texts, question, evidence, made.get(str(question["qid"]), {}))
-        special = question.get("answerable") is False or bool(question.get("abstention"))
-        groups[_group(question, by) + (" (not in ALL)" if special else "")].append(metrics)
-        if not special:
-            groups["ALL"].append(metrics)
-    ordered = sorted(groups, key=lambda name: (name == "ALL", name))
-    return {name: {"n": len(groups[name]), **_means(groups[name])} for name in ordered}
-
-
-def _evidence(question: Row, corrected: bool) -> list[str]:
-    found = question["evidence"]
-    if corrected and question.get("evidence_corrected"):
-        found = question["evidence_corrected"]
-    return [str(e) for e in dict.fromkeys(found)]
-
-
-def _group(question: Row, by: str) -> str:
-    field = by or next((f for f in ("category_name", "type") if f in question), "kind")
-    return str(question.get(field, "?"))
-
-
-def _ranking_metrics(
-    texts: Mapping[tuple[str, str], str], question: Row, evidence: Sequence[str], made: Row
-) -> dict[str, float]:
-    ranked = [str(i) for i in dict.fromkeys(made.get("ranked", []))]
-    place = {item: rank for rank, item in enumerate(ranked)}
-    ranks = [place[e] for e in evidence if e in place]
-    count = len(evidence)
-    metrics: dict[str, float] = {}
-    for k in CUTOFFS:
-        hits = sum(rank < k for rank in ranks)
-        metrics[f"recall@{k}"] = hits / count
-        metrics[f"hit@{k}"] = float(hits > 0)
-        metrics[f"all@{k}"] = float(hits == count)
-    best = sum(_discount(rank) for rank in range(min(10, count)))
-    metrics["ndcg@10"] = sum(_discount(rank) for rank in ranks if rank < 10) / best
-    metrics["mrr"] = 1 / (min(ranks) + 1) if ranks else 0.0
-    known = [(i, texts[question["pool"], i]) for i in ranked if (question["pool"], i) in texts]
-    for budget in TOKEN_BUDGETS:
-        served = _within(known, budget)
-        metrics[f"recall<={budget}tok"] = sum(e in served for e in evidence) / count
-    if "context_ids" in made:
-        served = {str(i) for i in made["context_ids"]}
-        metrics["context_recall"] = len(served & set(evidence)) / count
-        metrics["context_precision"] = len(served & set(evidence)) / max(1, len(served))
-    return metrics
-
-
-def _discount(rank: int) -> float:
-    """The gain of nDCG at ``rank`` (from 0): Järvelin and Kekäläinen 2002, binary relevance."""
-    return 1 / math.log2(rank + 2)
-
-
-def _within(ranked: Sequence[tuple[str, str]], budget: int) -> set[str]:
-    """Return the ids that fit, best first, up to the first that would overflow."""
-    used, served = 0, set()
-    for item, text in ranked:
-        used += len(text) // CHARS_PER_TOKEN + TOKENS_PER_ITEM
-        if used > budget:
-            break
-        served.add(item)
-    return served
-
-
-def _means(metrics: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    return {
-        name: round(_mean([m[name] for m in metrics if name in m]) or 0.0, 4) for name in metrics[0]
-    }
 
 
 # -- injection

@@ -2,8 +2,11 @@
 
 A folder of conversations, one file with a pool, or recall probes with their traces beside them.
 Each pool is imported into a workspace of its own, embedded to the end, and asked every question
-in the question's own words; ``ranked`` are the entries of the answer, mapped back through what
-the import said.
+in the question's own words, twice. The long answer gives ``ranked``: its entries, mapped back through
+what the import said; their figures charge a reader with whole entries. The answer of an agent, held
+to SERVED_TOKENS with all that frames it, gives ``texts``, its snippets as they are shown, and
+``context_ids``, their entries. By text, a snippet counts for every entry in which it stands; by id, for
+the one it was cut from.
 """
 
 import re
@@ -16,12 +19,14 @@ from typing import Any, NamedTuple
 from evals.predictions import DataMissing, Row, Run
 from evals.product import Product, open_product
 from evals.reading import read_json, read_rows
-from evals.scoring import score_retrieval
+from evals.retrieval_figures import score_retrieval
+from keepthread.validators.quoting import unquote
 
 HITS = 50
 ANSWER_TOKENS = 100_000
+SERVED_TOKENS = 2_048
 
-_HIT = re.compile(r"^- ((?:call|msg|say)-\d+) @", re.M)
+_HIT = re.compile(r'^- ((?:call|msg|say)-\d+) @.*?\]: (".*")$', re.M)
 _TIMES = ("%I:%M %p on %d %B, %Y", "%Y/%m/%d (%a) %H:%M")
 
 
@@ -61,16 +66,17 @@ async def predict(path: Path, run: Run) -> None:
                 with run.bar(f"{pool.name or 'pool'}: embedding", None) as advance:
                     product.embed_all(advance)
                 for question in run.track(questions, f"{pool.name or 'pool'}: asking"):
-                    ranked = await _search(product, question["question"], refs)
-                    run.add({"qid": question["qid"], "ranked": ranked})
+                    run.add({"qid": question["qid"], **await _ask(product, question, refs)})
 
 
 def score(path: Path, rows: list[Row], *, corrected: bool = False, by: str = "") -> dict[str, Any]:
-    """Return the figures."""
+    """Return the figures of ``ranked`` by group, and under ``served`` those of ``texts``."""
     pools = read(path)
     texts = {(p.name, ref): text for p in pools for ref, text in p.texts.items()}
     questions = [{**q, "pool": p.name} for p in pools for q in p.questions]
-    return score_retrieval(texts, questions, rows, corrected=corrected, by=by)
+    ranked = score_retrieval(texts, questions, rows, corrected=corrected, by=by)
+    served = score_retrieval(texts, questions, rows, served=True, corrected=corrected, by=by)
+    return {**ranked, "served": served}
 
 
 def headline(figures: Row) -> Row:
@@ -78,13 +84,22 @@ def headline(figures: Row) -> Row:
     return {
         "recall@10": figures["ALL"]["recall@10"],
         "MRR": figures["ALL"]["mrr"],
-        "recall within 2,048 tokens": figures["ALL"]["recall<=2048tok"],
+        "recall within 2,048 tokens of whole entries": figures["ALL"]["recall<=2048tok"],
+        "recall within 2,048 tokens as served": figures["served"]["ALL"]["recall<=2048tok"],
+        "the same by id": figures["ALL"].get("context_recall"),
     }
 
 
-async def _search(product: Product, query: str, refs: dict[str, str]) -> list[str]:
-    answer = await product.call("search_archive", query=query, limit=HITS, max_tokens=ANSWER_TOKENS)
-    return [refs[entry] for entry in dict.fromkeys(_HIT.findall(answer.text))]
+async def _ask(product: Product, question: Row, refs: dict[str, str]) -> Row:
+    asked = {"query": question["question"], "limit": HITS}
+    long = await product.call("search_archive", **asked, max_tokens=ANSWER_TOKENS)
+    short = await product.call("search_archive", **asked, max_tokens=SERVED_TOKENS)
+    served = _HIT.findall(short.text)
+    return {
+        "ranked": [refs[entry] for entry in dict.fromkeys(e for e, _ in _HIT.findall(long.text))],
+        "texts": [unquote(quoted) for _, quoted in served],
+        "context_ids": [refs[entry] for entry in dict.fromkeys(e for e, _ in served)],
+    }
 
 
 def _pool(file: Path) -> Pool:

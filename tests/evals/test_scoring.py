@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from evals.retrieval_figures import score_retrieval
 from evals.scoring import (
     score_contradiction,
     score_injection,
     score_precision,
     score_resume,
-    score_retrieval,
     score_secrets,
 )
 
@@ -48,6 +48,39 @@ def test_ids_of_no_text_take_no_budget_and_served_ids_are_a_set() -> None:
     found = retrieval(["a"], ["unknown", "a"], context_ids=["a", "b", "c", "d"])
     assert found["recall<=512tok"] == 1.0
     assert (found["context_recall"], found["context_precision"]) == (1.0, 0.25)
+
+
+TURNS = {
+    ("p", "greeting"): "Hello, Ann!",
+    ("p", "visit"): "We went to the lake in May. It rained: all day, and we stayed in the hut anyway.",
+    ("p", "log"): "line\n" * 400 + "ERROR: disk quota of /var exceeded while writing the index\n" * 2,
+    ("q", "visit"): "Another talk, in which nothing of this kind was said.",
+}
+
+
+def served(evidence: list[str], *texts: str) -> dict[str, float]:
+    question = {"qid": "1", "pool": "p", "kind": "k", "evidence": evidence}
+    made = {"qid": "1", "texts": list(texts), "ranked": evidence}
+    return dict(score_retrieval(TURNS, [question], [made], served=True)["ALL"])
+
+
+def test_a_turn_is_served_where_its_words_are_or_where_a_long_piece_of_it_is() -> None:
+    assert served(["greeting"], "Bob", "Ann says: hello,\nAnn! And more")["mrr"] == 0.5
+    assert served(["greeting"], "Ann")["mrr"] == 0.0
+    assert served(["visit"], "it rained  all day; and we stayed in the hut")["recall@1"] == 1.0
+    assert served(["visit"], "It rained: all day, and we stayed")["recall@1"] == 0.0  # under 40
+    assert served(["visit"], "It rained: all day, and we stayed in the boat")["recall@1"] == 0.0
+    assert served(["visit", "greeting"], "Hello, Ann!", "Hello, Ann!")["recall@5"] == 0.5
+
+
+def test_what_was_served_costs_its_own_length_and_not_its_turns() -> None:
+    piece = "ERROR: disk quota of /var exceeded while writing the index"
+    assert served(["log"], "x" * 1920, piece)["recall<=512tok"] == 1.0  # 488 + 22
+    assert served(["log"], "x" * 1940, piece)["recall<=512tok"] == 0.0
+    assert served(["log"], "x" * 4000, piece)["recall<=1024tok"] == 0.0
+    whole = {"qid": "1", "pool": "p", "kind": "k", "evidence": ["log"]}
+    by_id = score_retrieval(TURNS, [whole], [{"qid": "1", "ranked": ["log"], "texts": [piece]}])
+    assert by_id["ALL"]["recall<=512tok"] == 0.0
 
 
 def test_questions_without_evidence_are_left_out_and_unanswerable_ones_apart() -> None:

@@ -16,8 +16,8 @@ from keepthread.validators.limits import TEXT_CHARS_MAX
 SAMPLES = Path(__file__).parent / "samples"
 SUITES = [
     ("retrieval", "talks", 4, {("ALL", "recall@5"): 1.0}),
-    ("retrieval", "pool.json", 2, {("ALL", "hit@1"): 1.0}),
-    ("retrieval", "traces/probes.json", 1, {("ALL", "hit@1"): 1.0}),
+    ("retrieval", "pool.json", 2, {("ALL", "hit@1"): 1.0, ("served", "ALL", "hit@1"): 1.0}),
+    ("retrieval", "traces/probes.json", 1, {("ALL", "hit@1"): 1.0, ("served", "ALL", "hit@1"): 1.0}),
     ("precision", "beliefs", 3, {("passed",): 3}),
     ("injection", "injection.jsonl", 4, {("core_balanced_accuracy",): 1.0}),
     ("contradiction", "contradiction.jsonl", 4, {("macro_f1",): 1.0}),
