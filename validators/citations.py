@@ -10,7 +10,12 @@ from itertools import chain
 from typing import NamedTuple
 
 from keepthread.stores.records import Citation, Entry, parse_id
-from keepthread.validators.confidence import MODEL_WRITTEN, USER, observation_confidence
+from keepthread.validators.confidence import (
+    MODEL_WRITTEN,
+    USER,
+    entry_confidence,
+    observation_confidence,
+)
 from keepthread.validators.evidence import Evidence
 from keepthread.validators.grounding import Grounding, ground
 from keepthread.validators.quoting import quote
@@ -87,7 +92,33 @@ def resolve_citation(given: str, view: View) -> Cited | Refusal:
         entries = view.entries_of_file(given) if "/" in given or "." in given else []
     if not entries:
         return _unknown(given, view)
-    return Cited(given, tuple(entries), False, tool)
+    return Cited(given, strongest_first(entries), False, tool)
+
+
+def strongest_first(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Order entries, newest first, so that a copy never stands before what is better evidence of the same.
+
+    Two are of the same when they show one file, or are one call, with equal output and no other
+    content of it between them.
+    """
+    ordered: dict[int, Entry] = {}
+    for place, entry in enumerate(entries):
+        alike = [entry]
+        for older in entries[place + 1 :]:
+            if _shows(older) != _shows(entry):
+                continue
+            if older.output == entry.output:
+                alike.append(older)
+            elif older.output not in entry.output and entry.output not in older.output:
+                break
+        best = max(alike, key=entry_confidence)
+        ordered.setdefault(best.seq, best)
+        ordered.setdefault(entry.seq, entry)
+    return tuple(ordered.values())
+
+
+def _shows(entry: Entry) -> tuple[str, ...]:
+    return (entry.path,) if entry.path else (entry.tool.lower(), entry.args)
 
 
 def check_citable(given: str, entry: Entry | None, view: View) -> Refusal | None:

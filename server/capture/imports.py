@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from keepthread.server.capture.already_here import AlreadyHere
 from keepthread.server.capture.append import append_call, append_message, clean_value
 from keepthread.server.capture.formats.claude_code import ClaudeCode
 from keepthread.server.capture.formats.codex import Codex
@@ -56,6 +57,7 @@ class _Progress:
         self.ids: dict[str, str] = {}
         self.faults: list[tuple[int, str]] = []
         self.done = self.known = self.left_out = 0
+        self.here: AlreadyHere | None = None
 
 
 def import_file(
@@ -194,8 +196,9 @@ def _row(line: str) -> dict[str, Any]:
 def _flush(journal: Journal, workspace_root: str, state: _Progress) -> None:
     with journal.transaction() as tx:
         author = Author(ensure_workspace(tx.connection, workspace_root), "import")
+        state.here = state.here or AlreadyHere(tx.connection, author.workspace)
         for item in state.batch:
-            made = is_known(tx.connection, author.workspace, item)
+            made = is_known(tx.connection, author.workspace, item) or state.here.take(item)
             state.known += made is not None
             made = made or _append(tx, author._replace(agent=item.agent), item, journal.anchor.key)
             if item.name:

@@ -203,7 +203,7 @@ def _tell(done: Imported, place: Place, options: argparse.Namespace) -> int:
             )
         )
     else:
-        print(f"{done.entries} entries imported into {place.workspace}, {done.known} known already")
+        print(f"{done.entries} entries imported into {place.workspace}, already here: {done.known}")
     if done.left_out:
         print(
             f"keepthread: {done.left_out} records that are no entries were left out: a whole memory is restored "

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from keepthread.server.cli.main import main
+
 from .world import World
 
 DEPLOY = "Deploys run from the branch release.\nDeploys never run on Tuesday.\n"
@@ -83,3 +85,38 @@ def test_what_the_server_checked_is_evidence_and_what_it_looked_for_is_not(
         )
         seen = session.observe(true, "tool:check")
         assert (seen.data["confidence"], seen.data["source"][:11]) == (0.95, "tool:check#")
+
+
+def test_an_export_imported_again_adds_nothing_and_hides_no_better_evidence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path)
+    world.write("http.yml", HTTP)
+    world.say("Keep the timeout as it is.")
+    world.bash("make test", "12 passed\n")
+    with world.connect() as session:
+        session.done("capture_file", path="http.yml")
+    monkeypatch.chdir(world.tree)
+    assert main(["export"], world.environ) == 0
+    (tmp_path / "all.jsonl").write_text(capsys.readouterr().out, encoding="utf-8")
+    assert main(["import", str(tmp_path / "all.jsonl")], world.environ) == 0
+    assert "0 entries imported" in (told := capsys.readouterr().out)
+    assert "already here: 3" in told
+    with world.connect() as session:
+        assert session.observe("The timeout is 30", "file:http.yml").data["confidence"] == 0.95
+
+
+def test_of_equal_contents_the_strongest_evidence_is_cited_unless_the_file_changed_between(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path)
+    world.write("http.yml", HTTP)
+    with world.connect() as session:
+        session.done("capture_file", path="http.yml")
+        world.read_file("http.yml", HTTP)
+        assert session.observe("The timeout is 30", "file:http.yml").data["confidence"] == 0.95
+        world.read_file("http.yml", HTTP.replace("30", "60"))
+        session.observe("The timeout is 60", "file:http.yml")
+        world.read_file("http.yml", HTTP)
+        again = session.observe("The timeout is 30", "file:http.yml")
+        assert (again.data["confidence"], again.data["source"][:9]) == (0.8, "tool:Read")
