@@ -213,6 +213,17 @@ def hooked_calls(connection: apsw.Connection, window: int, limit: int) -> list[E
     return entries_from_rows(connection, rows)
 
 
+def hooked_prompts(connection: apsw.Connection, window: int, limit: int) -> list[Entry]:
+    """Return the newest prompts that a hook told of as the user's in a window, newest first."""
+    rows = fetch_all(
+        connection,
+        ENTRY_COLUMNS + "WHERE j.window = ? AND j.kind = 'msg' AND e.channel = 'user' AND e.tool = '' "
+        f"ORDER BY e.seq DESC LIMIT {limit:d}",
+        (window,),
+    )
+    return entries_from_rows(connection, rows)
+
+
 def newest_hooked(connection: apsw.Connection) -> dict[str, str]:
     """Return for each client when the newest event of its hooks came in, in any workspace."""
     rows = fetch_all(

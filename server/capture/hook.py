@@ -25,7 +25,11 @@ from keepthread.server.capture.events import (
 )
 from keepthread.server.capture.faults import report
 from keepthread.server.capture.host import host_process
-from keepthread.server.capture.transcript_check import missing_calls, prompt_is_human
+from keepthread.server.capture.transcript_check import (
+    missing_calls,
+    missing_prompts,
+    prompt_is_human,
+)
 from keepthread.server.capture.windows import (
     close_session,
     open_session,
@@ -36,7 +40,7 @@ from keepthread.server.places import Place, database_path, find_place
 from keepthread.stores.archive import Capture, append_entry, entries, find_by_ref, has_ref_below
 from keepthread.stores.database import open_database
 from keepthread.stores.journal import Journal, Transaction
-from keepthread.stores.recent import hooked_calls
+from keepthread.stores.recent import hooked_calls, hooked_prompts
 from keepthread.stores.records import Author
 from keepthread.stores.windows import add_window_event, newest_windows, windows
 
@@ -280,19 +284,28 @@ def _session_end(hook: Hook, tx: Transaction) -> None:
 
 
 def _cross_check(hook: Hook, most: int) -> None:
-    """Mark the newest ``most`` calls of the session that the client's own transcript does not know.
+    """Mark those among the newest ``most`` calls and prompts of the session that the client's own transcript
+    does not know.
 
     The check is an entry of its own, insert-only; what was marked is not marked again.
     """
-    connection, transcript = hook.journal.connection, hook.text("transcript_path")
+    connection = hook.journal.connection
+    transcript = hook.text("session_file") or hook.text("transcript_path")
     window = next(iter(newest_windows(connection, hook.session)), None)
-    if window is None or not transcript or hook.adapter.client != "claude-code":
+    if window is None or not transcript or hook.text("agent_id"):
         return
-    calls = [c for c in hooked_calls(connection, window.seq, most) if not c.suspect]
-    missing = missing_calls(transcript, calls) if calls else []
-    if not missing:
+    calls = hooked_calls(connection, window.seq, most)
+    if hook.adapter.client == "claude-code":
+        missing = missing_calls(transcript, [c for c in calls if not c.suspect]) if calls else []
+        missing += missing_prompts(transcript, hooked_prompts(connection, window.seq, most))
+    else:
+        # Reads the formats of other clients, which no other event needs.
+        from keepthread.server.capture.session_check import calls_not_in  # noqa: PLC0415
+
+        missing = calls_not_in(transcript, hook.adapter.client, hook.session, calls)
+    ids = tuple(entry.id for entry in missing if not entry.suspect)
+    if not ids:
         return
-    ids = tuple(call.id for call in missing)
     said = f"Not in the transcript of the session: {', '.join(ids)}"
     with hook.journal.transaction() as tx:
         author = window_author(tx, window)._replace(origin="check")

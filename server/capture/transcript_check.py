@@ -1,8 +1,7 @@
-"""Cross-check of what hooks told against the client's own transcript, which knows what really happened.
+"""Cross-check of what Claude Code's hooks told against its own transcript, which knows what really happened.
 
-The transcript's format is the client's and changes: what is not found or not understood decides
-nothing about a prompt, and the stricter reading of the hook stands. A call is only missed once
-the model has spoken after it, since the transcript may lag.
+The transcript's format is the client's and changes: what is not understood decides nothing. A call or a
+prompt is only missed once the model has spoken after it, since the transcript may lag.
 """
 
 import json
@@ -11,10 +10,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from keepthread.stores.records import Entry
+from keepthread.validators.secrets import REDACTED
 
 _TAIL_BYTES = 256 * 1024
 CHECKED_BYTES_MAX = 32 << 20
 """So much of a transcript's end is read for calls; older ones are not judged."""
+_COMMANDS = ("/", "!", "#")
 
 
 def prompt_is_human(transcript: str, prompt_id: str, text: str) -> bool | None:
@@ -69,6 +70,41 @@ def missing_calls(transcript: str, calls: Sequence[Entry]) -> list[Entry]:
     return missing
 
 
+def missing_prompts(transcript: str, prompts: Sequence[Entry]) -> list[Entry]:
+    """Return those of a session's prompts that its transcript should know, by id or by text, and does not.
+
+    Nothing is missed where the transcript gives prompts no ids, and no command (``/…``): those are written
+    in other words.
+    """
+    lines, _ = _tail(transcript, CHECKED_BYTES_MAX)
+    rows = [_row(line) for line in lines if '"promptId"' in line and '"tool_result"' not in line]
+    ids = {str(row["promptId"]) for row in rows if row.get("type") == "user" and row.get("promptId")}
+    unknown = [p for p in prompts if p.outer_ref and p.outer_ref.rpartition(":")[2] not in ids]
+    if not ids or not unknown:
+        return []
+    since, until = next(filter(None, map(_time, lines)), ""), _read(transcript).until
+    return [p for p in unknown if since <= p.seen_at < until and _is_plain(p) and not _is_told(lines, p)]
+
+
+def _is_plain(prompt: Entry) -> bool:
+    """True for a prompt that was kept as it was typed, and no command."""
+    typed = prompt.output.lstrip()
+    return not (typed.startswith(_COMMANDS) or REDACTED in typed or prompt.truncated)
+
+
+def _is_told(lines: Sequence[str], prompt: Entry) -> bool:
+    """True where any row but the model's own and its tools' answers holds its text: queued, blocked, repeated."""
+    words = json.dumps(prompt.output.strip(), ensure_ascii=False)[1:-1]
+    return any(
+        words in line and '"tool_result"' not in line and _row(line).get("type") != "assistant"
+        for line in lines
+    )
+
+
+def _time(line: str) -> str:
+    return str(_row(line).get("timestamp") or "")
+
+
 def _agents_transcript(transcript: str, agent: str) -> str:
     folder = os.path.join(transcript.removesuffix(".jsonl"), "subagents")
     return os.path.join(folder, f"agent-{os.path.basename(agent)}.jsonl")
@@ -95,6 +131,16 @@ def _calls_of(message: Any) -> Iterator[str]:
     for block in content if isinstance(content, list) else []:
         if isinstance(block, dict) and block.get("type") == "tool_use":
             yield str(block.get("id") or "")
+
+
+def rows_at_the_end(
+    path: str, size_bytes: int, telling: Sequence[str] = ()
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the lines in the last ``size_bytes`` that hold one of ``telling`` (any, without), each with its row."""
+    for line in _tail(path, size_bytes)[0]:
+        row = _row(line) if not telling or any(mark in line for mark in telling) else {}
+        if row:
+            yield line, row
 
 
 def transcript_tail(path: str) -> list[str]:

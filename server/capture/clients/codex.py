@@ -24,7 +24,7 @@ def _event(payload: Payload) -> Payload:
     # A turn may take further prompts of the person, so the turn alone does not name one. Its
     # transcript says nothing about who sent a prompt. Call ids are the model provider's own, and
     # some count them anew for each answer.
-    said = {**payload, "transcript_path": "", "rollout": payload.get("transcript_path")}
+    said = {**payload, "transcript_path": "", "session_file": payload.get("transcript_path")}
     said["prompt_id"] = made_ref(turn, prompt) if isinstance(prompt, str) else turn
     if payload.get("hook_event_name") == "PostToolUse":
         said["call_id"] = payload.get("tool_use_id")
@@ -43,7 +43,7 @@ def _call(payload: Payload) -> Call:
         wrote = tuple(dict.fromkeys(path.strip() for path in _PATCHED.findall(patch)))
         call = call._replace(path=wrote[0] if len(wrote) == 1 else "", wrote=wrote)
     if call.tool == "Bash" and not failed:
-        failed = _exit_code(payload.get("rollout"), payload.get("call_id")) != 0
+        failed = _exit_code(payload.get("session_file"), payload.get("call_id")) != 0
     if not failed:
         return call
     return call._replace(is_error=True, wrote=call.wrote if is_shell(call.tool) else ())

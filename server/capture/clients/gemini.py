@@ -29,6 +29,7 @@ def _event(payload: Payload) -> Payload:
         **payload,
         "hook_event_name": _EVENTS.get(name, name),
         "transcript_path": "",  # it does not say who sent a prompt
+        "session_file": payload.get("transcript_path"),
     }
     if name == "AfterTool":
         said["tool_use_id"] = made_ref(
