@@ -16,7 +16,7 @@ from keepthread.server.capture.formats.gemini import Gemini
 from keepthread.server.capture.formats.item import BadLine, Item, Reader, Row
 from keepthread.server.capture.transcript_check import CHECKED_BYTES_MAX, rows_at_the_end
 from keepthread.stores.records import Entry
-from keepthread.validators.secrets import REDACTED
+from keepthread.validators.secret_values import REDACTED
 
 _CODEX_TOOLS = ("Bash", "apply_patch", "mcp__")
 """What Codex's file has every call of; its other tools are told in other words, or not at all."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from keepthread.stores.records import Entry
-from keepthread.validators.secrets import REDACTED
+from keepthread.validators.secret_values import REDACTED
 
 _TAIL_BYTES = 256 * 1024
 CHECKED_BYTES_MAX = 32 << 20
