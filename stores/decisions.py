@@ -11,9 +11,10 @@ from typing import NamedTuple
 import apsw
 
 from keepthread.stores.journal import Transaction
-from keepthread.stores.near import near_records
+from keepthread.stores.near import Near, near_records
 from keepthread.stores.parts import supports_of, words_and_tags
 from keepthread.stores.query import fetch_all, fetch_one
+from keepthread.stores.record_vectors import RecordVectors
 from keepthread.stores.records import Author, Decision, Draft, RecordId, Stamp, Tags
 
 
@@ -65,11 +66,15 @@ def active_decisions(connection: apsw.Connection, workspace: int) -> list[Decisi
 
 
 def similar_decisions(
-    connection: apsw.Connection, workspace: int, text: str, vector: bytes | None, limit: int = 20
-) -> list[tuple[int, float | None]]:
-    """Return active decisions near ``text``: (seq, cosine or None)."""
-    found = near_records(connection, "decision_active", workspace, text, vector, limit=limit)
-    return list(found.items())
+    connection: apsw.Connection,
+    workspace: int,
+    text: str,
+    vector: bytes | None,
+    index: RecordVectors | None,
+    limit: int = 20,
+) -> Near:
+    """Return active decisions near ``text`` by full text and by vector, with their cosines."""
+    return near_records(connection, "decision_active", workspace, text, vector, index, limit=limit)
 
 
 def load_decisions(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int, Decision]:

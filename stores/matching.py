@@ -13,27 +13,43 @@ import apsw
 from keepthread.stores.fulltext import terms
 from keepthread.stores.query import fetch_value
 
-MATCHES_MAX = 30_000
 COUNTED_MAX = 200_000
 """How far matches of one word are counted, at 30 million a second."""
 
 
+class Index(NamedTuple):
+    """A full-text table, the query for about how many rows it has, and the matches that are ranked."""
+
+    table: str
+    size: str
+    most: int
+
+
+PASSAGES = Index("passage_fts", "SELECT coalesce(max(id), 0) FROM passage", 30_000)
+RECORDS = Index(
+    "record_fts",
+    "SELECT coalesce(max(number), 0) FROM journal WHERE kind = 'fact' AND number IS NOT NULL",
+    1_500,
+)
+"""Of the facts near another one, those that share its rare words; a search wants more."""
+
+
 class Match(NamedTuple):
-    """What to look up: an FTS5 expression (``""``: no words), in passages from ``first`` on."""
+    """What to look up: an FTS5 expression (``""``: no words), in rows from ``first`` on."""
 
     expression: str
     first: int = 0
 
 
-def bounded_match(connection: apsw.Connection, query: str) -> Match:
-    """Return what to look up in ``passage_fts`` for ``query``, with about MATCHES_MAX matches at most."""
+def bounded_match(connection: apsw.Connection, query: str, index: Index) -> Match:
+    """Return what to look up in ``index`` for ``query``, with about ``index.most`` matches at most."""
     words = [f'"{w}"' for w in terms(query)]
-    passages = int(fetch_value(connection, "SELECT coalesce(max(id), 0) FROM passage"))
-    if passages * len(words) <= MATCHES_MAX:
+    rows = int(fetch_value(connection, index.size))
+    if rows * len(words) <= index.most:
         return Match(" OR ".join(words))
-    counts = {w: _count(connection, w, COUNTED_MAX) for w in words}
+    counts = {w: _count(connection, index, w, COUNTED_MAX) for w in words}
     rare: list[str] = []
-    left = MATCHES_MAX
+    left = index.most
     for word in sorted(words, key=lambda w: counts[w]):
         if counts[word] > left:
             break
@@ -42,33 +58,35 @@ def bounded_match(connection: apsw.Connection, query: str) -> Match:
     if len(rare) == len(words):
         return Match(" OR ".join(words))
     common = sorted(set(words) - set(rare), key=lambda w: (counts[w], w))
-    together = _together(common, counts, passages, left)
-    if _count(connection, together, left + 1) <= left:
+    together = _together(common, counts, rows, left)
+    if _count(connection, index, together, left + 1) <= left:
         return Match(" OR ".join([*rare, together]))
     if rare:
         return Match(" OR ".join(rare))
-    return Match(together, _newest(connection, together))
+    return Match(together, _newest(connection, index, together))
 
 
-def _together(words: list[str], counts: dict[str, int], passages: int, most: int) -> str:
+def _together(words: list[str], counts: dict[str, int], rows: int, most: int) -> str:
     """Return the rarest of these words joined by AND, so many that they should match ``most``
-    passages if they were independent."""
-    expected, joined = float(passages), 0
+    rows if they were independent."""
+    expected, joined = float(rows), 0
     while joined < len(words) and expected > most:
-        expected *= counts[words[joined]] / passages
+        expected *= counts[words[joined]] / rows
         joined += 1
     return f"({' AND '.join(words[:joined])})"
 
 
-def _count(connection: apsw.Connection, expression: str, most: int) -> int:
-    sql = "SELECT count(*) FROM (SELECT 1 FROM passage_fts WHERE passage_fts MATCH ?1 LIMIT ?2)"
+def _count(connection: apsw.Connection, index: Index, expression: str, most: int) -> int:
+    table = index.table
+    sql = f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ?1 LIMIT ?2)"
     return int(fetch_value(connection, sql, (expression, most)))
 
 
-def _newest(connection: apsw.Connection, expression: str) -> int:
-    """Return where the newest MATCHES_MAX matches begin."""
+def _newest(connection: apsw.Connection, index: Index, expression: str) -> int:
+    """Return where the newest ``index.most`` matches begin."""
+    table = index.table
     sql = (
-        "SELECT min(rowid) FROM (SELECT rowid FROM passage_fts WHERE passage_fts MATCH ?1 "
+        f"SELECT min(rowid) FROM (SELECT rowid FROM {table} WHERE {table} MATCH ?1 "
         "ORDER BY rowid DESC LIMIT ?2)"
     )
-    return int(fetch_value(connection, sql, (expression, MATCHES_MAX)))
+    return int(fetch_value(connection, sql, (expression, index.most)))

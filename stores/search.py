@@ -16,7 +16,7 @@ from typing import NamedTuple
 import apsw
 
 from keepthread.stores.clock import seconds
-from keepthread.stores.matching import bounded_match
+from keepthread.stores.matching import PASSAGES, bounded_match
 from keepthread.stores.query import fetch_all
 from keepthread.stores.recent import tool_named
 from keepthread.stores.records import Tags
@@ -163,7 +163,7 @@ def _conditions(workspace: int, filters: Filters) -> tuple[str, list[object]]:
 def _lexical(
     connection: apsw.Connection, query: str, workspace: int, filters: Filters
 ) -> dict[int, float]:
-    match = bounded_match(connection, query)
+    match = bounded_match(connection, query, PASSAGES)
     if not match.expression:
         return {}
     where, values = _conditions(workspace, filters)

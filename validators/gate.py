@@ -14,11 +14,12 @@ from typing import NamedTuple, NoReturn
 from keepthread.stores.embeddings import Embedder
 from keepthread.stores.journal import Journal, Transaction, head
 from keepthread.stores.query import fetch_one
+from keepthread.stores.record_vectors import RecordVectors
 from keepthread.stores.records import Author
 from keepthread.stores.refusals import add_refusal, was_refused
 from keepthread.stores.vectors import ModelMismatch, ensure_model, put_record_vector, stored_model
 from keepthread.validators.contradictions import Judge
-from keepthread.validators.gate_view import Caller, GateView, encode_request
+from keepthread.validators.gate_view import Caller, GateView, Vectors, encode_request
 from keepthread.validators.judges.local import judge as local_judge
 from keepthread.validators.limits import check_length
 from keepthread.validators.rules import apply_rules, rules_table
@@ -53,6 +54,7 @@ class Gate:
     ) -> None:
         self._journal, self._embedder = journal, embedder
         self._pinned_overflow = pinned_overflow
+        self._vectors = Vectors(RecordVectors("fact"), RecordVectors("decision"))
         limits = (settings.writes_per_window, settings.writes_between_calls)
         self._rules = rules_table(settings.judge, *limits)
         self._local_rules = rules_table(local_judge, *limits)
@@ -131,7 +133,9 @@ class Gate:
 
     def _view(self, caller: Caller, embedder: Embedder | None) -> GateView:
         now = self._journal.clock()
-        return GateView(self._journal.connection, caller, now, embedder, self._pinned_overflow)
+        return GateView(
+            self._journal.connection, caller, now, embedder, self._pinned_overflow, self._vectors
+        )
 
     def _judge(
         self,

@@ -8,9 +8,10 @@ import apsw
 
 from keepthread.stores import archive, decisions, facts, ledger, recent, served
 from keepthread.stores.embeddings import Embedder
-from keepthread.stores.matching import bounded_match
+from keepthread.stores.matching import PASSAGES, bounded_match
 from keepthread.stores.query import fetch_all, fetch_value
 from keepthread.stores.questions import find_question
+from keepthread.stores.record_vectors import RecordVectors
 from keepthread.stores.records import (
     Author,
     Decision,
@@ -41,6 +42,13 @@ class Caller(NamedTuple):
     captures: bool = False  # a hook or relay delivered something in this window
 
 
+class Vectors(NamedTuple):
+    """The vectors that a gate keeps in memory between writes."""
+
+    facts: RecordVectors
+    decisions: RecordVectors
+
+
 class GateView:
     """Implements ``validators.view.View``. ``embedder`` is None while no model may be asked."""
 
@@ -51,8 +59,10 @@ class GateView:
         now: float,
         embedder: Embedder | None,
         pinned_overflow: Callable[[str, Sequence[str]], int],
+        vectors: Vectors,
     ) -> None:
         self._connection, self._caller, self._now = connection, caller, now
+        self._vectors = vectors
         self._embedder, self._pinned_overflow = embedder, pinned_overflow
         self._workspace = caller.author.workspace
 
@@ -117,7 +127,9 @@ class GateView:
     def similar_facts(
         self, text: str, subject: str, vector: bytes | None
     ) -> list[tuple[Fact, float | None]]:
-        near = dict(facts.similar(self._connection, self._workspace, f"{subject} {text}", vector))
+        near = facts.similar(
+            self._connection, self._workspace, f"{subject} {text}", vector, self._vectors.facts
+        )
         loaded = facts.load_facts(self._connection, near)
         return [(loaded[s], cosine) for s, cosine in near.items() if s in loaded]
 
@@ -131,7 +143,9 @@ class GateView:
     def similar_decisions(
         self, text: str, vector: bytes | None
     ) -> list[tuple[Decision, float | None]]:
-        near = dict(decisions.similar_decisions(self._connection, self._workspace, text, vector))
+        near = decisions.similar_decisions(
+            self._connection, self._workspace, text, vector, self._vectors.decisions
+        )
         loaded = decisions.load_decisions(self._connection, near)
         return [(loaded[s], cosine) for s, cosine in near.items() if s in loaded]
 
@@ -209,7 +223,7 @@ class GateView:
         ]
 
     def untrusted_passages(self, text: str) -> list[tuple[str, str]]:
-        match = bounded_match(self._connection, text)
+        match = bounded_match(self._connection, text, PASSAGES)
         if not match.expression:
             return []
         rows = fetch_all(
@@ -228,7 +242,7 @@ class GateView:
 
     def _calls_matching(self, text: str, condition: str, value: object, limit: int) -> list[Entry]:
         """Calls with a passage that shares words with ``text``, the most alike first."""
-        match = bounded_match(self._connection, text)
+        match = bounded_match(self._connection, text, PASSAGES)
         if not match.expression:
             return []
         rows = fetch_all(

@@ -58,7 +58,7 @@ def _stated_otherwise(
     stated = [(s, message) for message in messages for s in statements(message.output)]
     stated.sort(key=lambda pair: not pair[0].negates)
     for statement, message in stated[:STATEMENTS_HEARD]:
-        near = [seq for seq, _ in similar(connection, workspace, statement.text, None, _NEAR)]
+        near = similar(connection, workspace, statement.text, None, None, _NEAR)
         for denial in find_denials(statement, list(load_facts(connection, near).values())):
             yield denial, message
 

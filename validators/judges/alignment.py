@@ -220,7 +220,7 @@ def _alike(old: Token, new: Token) -> bool:
     if old.key == new.key:
         return True
     if old.kind == new.kind == "word" and old.key[0] != new.key[0]:  # most pairs, so asked first
-        return old.text.lower() == new.text.lower() or _is_kind_of(old.key, new.key)
+        return _is_kind_of(old.key, new.key)
     if old.kind == "number" and new.kind == "number":
         return same_value(old, new)
     if {old.kind, new.kind} <= {"number", "version"} and extends(old.text, new.text):

@@ -4,6 +4,7 @@ Data for ``tokens``, ``alignment`` and ``conflicts``; nothing here decides. List
 hold keys (see :func:`key`).
 """
 
+from functools import lru_cache
 from typing import Final
 
 _VOWELS: Final = frozenset("aeiouy")
@@ -147,6 +148,7 @@ SYNONYMS: Final = {
 }
 
 
+@lru_cache(maxsize=1 << 14)
 def key(word: str) -> str:
     """What a word is compared by: its stem, or the first member of its synonym group."""
     stemmed = stem(word)
