@@ -125,6 +125,18 @@ def same_call_before(connection: apsw.Connection, entry: Entry) -> Entry | None:
     return None if row is None else entries_from_rows(connection, [row])[0]
 
 
+def facts_of_tool(connection: apsw.Connection, workspace: int, tool: str) -> list[int]:
+    """Return the current facts (seqs) that cite one of the last OLDER_CALLS_MAX calls of a tool."""
+    rows = fetch_all(
+        connection,
+        "SELECT DISTINCT c.owner FROM (SELECT seq FROM entry WHERE workspace = ? AND tool = ? AND own = 0 "
+        f"ORDER BY seq DESC LIMIT {OLDER_CALLS_MAX}) e JOIN citation c ON c.entry = e.seq "
+        "JOIN fact_current f ON f.seq = c.owner ORDER BY c.owner",
+        (workspace, tool),
+    )
+    return [row[0] for row in rows]
+
+
 def tool_named(tool: str) -> tuple[str, list[str]]:
     """Return a condition on ``e.tool``, with its values, case ignored.
 

@@ -19,6 +19,7 @@ from keepthread.validators.confidence import (
 from keepthread.validators.evidence import Evidence
 from keepthread.validators.grounding import Grounding, ground
 from keepthread.validators.quoting import quote
+from keepthread.validators.shell_origin import run_of
 from keepthread.validators.verdict import Refusal, Write
 from keepthread.validators.view import View
 
@@ -148,14 +149,28 @@ def check_citable(given: str, entry: Entry | None, view: View) -> Refusal | None
 def ground_write(write: Write, resolved: Sequence[Cited], view: View) -> Refusal | Write:
     """Find entries, among those cited, that contain the claim; the newest that do are stored."""
     best: tuple[Grounding, tuple[Entry, ...]] | None = None
+    fixed = {c.entries[0].seq for c in resolved if c.fixed}
+    over: set[str] = set()  # runs that a newer run of the same command speaks against
     for chosen in chain(_choices(resolved), _older_choices(write.text, resolved, view)):
+        loose = [e for e in chosen if e.seq not in fixed]
+        if any(run_of(e) in over for e in loose):
+            continue
         found = ground(write.text, [as_evidence(e) for e in chosen], _similarity(view))
         if found.grounded:
             return _grounded(write, chosen, found)
-        if best is None or len(found.missing) < len(best[0].missing):
+        if found.against and len(loose) == 1 and not loose[0].role:
+            over.add(run_of(loose[0]))
+        if best is None or _tells_more(found, best[0]):
             best = (found, chosen)
     assert best is not None  # _choices yields at least once, every citation has an entry
     return not_in_source(best[0], best[1], view)
+
+
+def _tells_more(found: Grounding, than: Grounding) -> bool:
+    """Whether a refusal is nearer to the matter: the entry says the contrary, or less is missing."""
+    if found.against != than.against:
+        return found.against
+    return len(found.missing) < len(than.missing)
 
 
 def _older_choices(text: str, resolved: Sequence[Cited], view: View) -> Iterator[tuple[Entry, ...]]:

@@ -14,6 +14,7 @@ from keepthread.validators.arbitration import borne_out, share_passage
 from keepthread.validators.confidence import strength
 from keepthread.validators.duplicates import is_duplicate
 from keepthread.validators.judges.local import Judgement, Statement
+from keepthread.validators.newer_runs import outdated_by_run
 from keepthread.validators.verdict import Refusal, Write
 from keepthread.validators.view import View
 from keepthread.validators.words import content_stems
@@ -64,6 +65,7 @@ def resolve_contradiction(judge: Judge) -> Callable[[Write, View], Refusal | Wri
         if isinstance(named, Refusal):
             return named
         write, conflicts = named
+        conflicts = [*conflicts, *_outrun(write, view, conflicts)]
         known = {c.fact.seq for c in conflicts}
         for fact, cosine in near:
             old = Statement(fact.text, fact.subject, fact.kind)
@@ -89,6 +91,16 @@ def resolve_contradiction(judge: Judge) -> Callable[[Write, View], Refusal | Wri
         return write
 
     return check_contradiction
+
+
+def _outrun(write: Write, view: View, known: Sequence[Conflict]) -> list[Conflict]:
+    """Facts on an outcome that a newer run of the same command came to otherwise."""
+    seqs = {conflict.fact.seq for conflict in known}
+    return [
+        Conflict(fact, True, "a newer run of the same command says otherwise")
+        for fact in ([] if write.both_hold else outdated_by_run(write, view))
+        if fact.seq not in seqs and scope_agrees(write.scope, fact.scope)
+    ]
 
 
 def _named(
@@ -259,4 +271,6 @@ def _says_the_same(write: Write, fact: Fact, cosine: float | None) -> bool:
     same_kind = fact.kind == _KIND[write.kind] and (write.reported or not fact.reported)
     if not same_kind or not (write.scope == fact.scope or scope_agrees(write.scope, fact.scope)):
         return False
-    return is_duplicate(fact.text, write.text, cosine)
+    old, new = Statement(fact.text, fact.subject), Statement(write.text, write.subject)
+    subject = f"{fact.subject} | {write.subject}" if _share_subject(old, new) else ""
+    return is_duplicate(fact.text, write.text, cosine, subject)

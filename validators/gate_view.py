@@ -133,6 +133,14 @@ class GateView:
         loaded = facts.load_facts(self._connection, near)
         return [(loaded[s], cosine) for s, cosine in near.items() if s in loaded]
 
+    def facts_of_calls(self, calls: Sequence[Entry]) -> list[Fact]:
+        seqs = [
+            seq
+            for tool in {call.tool for call in calls if not call.role}
+            for seq in recent.facts_of_tool(self._connection, self._workspace, tool)
+        ]
+        return self.facts(seqs)
+
     def decision(self, record: str) -> Decision | None:
         found = parse_id(record)
         if found is None or found.kind != "decision":

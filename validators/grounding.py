@@ -52,6 +52,7 @@ class Grounding(NamedTuple):
     why: str = ""
     nearest: tuple[Passage, ...] = ()
     model_written: bool = False
+    against: bool = False  # the entries say the contrary
 
 
 # Cosine of a claim with passages, one figure a passage, in [-1, 1].
@@ -116,12 +117,13 @@ def ground(
         if refused
         else _objection(parsed, sources, found, windows, agreed, similarity)
     )
+    against = refused is not None and refused.verdict == "contradicts"
     if not why:
         why, passage = find_refutation(parsed, sources, settled=agreed is not None)
-        missing = (claim,) if why else ()
+        missing, against = ((claim,), True) if why else ((), False)
         nearest = (passage, *nearest[:2]) if passage else nearest
     if why:
-        return Grounding(False, missing=missing, why=why, nearest=nearest)
+        return Grounding(False, missing=missing, why=why, nearest=nearest, against=against)
     passages = nearest or (_whole(sources, agreed),)
     return Grounding(True, passages, model_written=_model_wrote(passages, sources, found))
 

@@ -156,6 +156,14 @@ def judge_outcome(claim: Claim, sources: Sequence[Source]) -> Outcome:
     return judged
 
 
+def states_outcome(text: str) -> bool:
+    """Whether a claim says what a run came to: passed, failed, how many, or without warnings."""
+    if _CONDITION.search(text):
+        return False
+    patterns = (_PASS_CLAIM, _FAIL_CLAIM, _NONE_CLAIM, _COUNT_CLAIM, _SHARE_CLAIM)
+    return any(pattern.search(text) for pattern in patterns)
+
+
 def _undone(text: str, sources: Sequence[Source]) -> Outcome | None:
     """Why something was not "installed" or "created": the call that should have done it failed."""
     if _DONE_CLAIM.search(text) and not _NOT.search(text):

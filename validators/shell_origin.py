@@ -29,6 +29,12 @@ _FILE = re.compile(
     r"(?!-|s/|\d+(?:\.\d+)*\Z|\w+://|/dev/)[\w./~+@-]*(?:/[\w~+@-]|\w\.[a-z]\w{0,7}\Z)", re.I
 )
 
+_AROUND = re.compile(  # what does not change what is run: a folder, where the output goes
+    r"^\s*(?:cd [^\s;&|]+\s*(?:&&|;)\s*|[A-Z_][A-Z0-9_]*=\S*\s+)"
+    r"|\s*(?:2>&1|\|\s*(?:tail|head|cat|tee|less)\b[^|;&]*|;\s*echo\b[^;|&]*)\s*$"
+)
+_LAYERS_MAX = 6
+
 
 def command_of(entry: Entry) -> str:
     """Return the shell command of a call, or ``""``."""
@@ -38,6 +44,16 @@ def command_of(entry: Entry) -> str:
         return ""
     command = args.get("command", args.get("cmd")) if isinstance(args, dict) else ""
     return command[:COMMAND_CHARS_MAX] if isinstance(command, str) else ""
+
+
+def run_of(entry: Entry) -> str:
+    """Return what a call runs, without the folder it runs in and what trims its output."""
+    command = " ".join(command_of(entry).split())
+    for _ in range(_LAYERS_MAX):
+        command, before = _AROUND.sub("", command), command
+        if command == before:
+            break
+    return command or f"{entry.tool}:{entry.args}"
 
 
 def fetches(command: str) -> bool:

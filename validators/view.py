@@ -48,6 +48,9 @@ class View(Protocol):
     ) -> list[tuple[Fact, float | None]]:
         """Current facts near a text or sharing its subject, with cosine where vectors are there."""
 
+    def facts_of_calls(self, calls: Sequence[Entry]) -> list[Fact]:
+        """Current facts that cite recent calls of the same tools."""
+
     def decision(self, record: str) -> Decision | None:
         """The decision with this id."""
 

@@ -57,6 +57,9 @@ class FakeView(NamedTuple):
     ) -> list[tuple[Fact, float | None]]:
         return [(f, None) for f in self.known_facts.values() if f.current]
 
+    def facts_of_calls(self, calls: Sequence[Entry]) -> list[Fact]:
+        return [f for f in self.known_facts.values() if f.current]
+
     def decision(self, record: str) -> Decision | None:
         return self.known_decisions.get(record)
 

@@ -76,3 +76,38 @@ def test_no_pair_of_the_table_but_duplicates_is_merged(similarity: float | None)
         if arrow and label != "duplicate" and is_duplicate(old, new, similarity):
             merged.append(line)
     assert merged == []
+
+
+@pytest.mark.parametrize(
+    ("subject", "old", "new"),
+    [
+        ("build command", "The build command is `make ci`", "Builds run with `make ci`"),
+        ("port | billing port", "The billing port is 8080", "8080 is the billing port"),
+        ("staging host", "The staging host is stage.acme.io", "Staging host: stage.acme.io"),
+    ],
+)
+def test_the_same_value_of_one_subject_is_a_duplicate_in_other_words(
+    subject: str, old: str, new: str
+) -> None:
+    assert is_duplicate(old, new, 0.7, subject)
+    assert is_duplicate(new, old, None, subject)
+
+
+@pytest.mark.parametrize(
+    ("subject", "old", "new"),
+    [
+        ("build command", "The build command is `make ci`", "The nightly build runs `make ci`"),
+        ("build command", "The build command is `make ci`", "The build command is not `make ci`"),
+        ("build command", "The build command is `make ci`", "Builds run with `make build`"),
+        ("version", "The version went from 3.11 to 3.12", "The version went from 3.12 to 3.11"),
+        ("limit", "The limit is 10 MB", "The limit is at least 10 MB"),
+        ("limit", "Uploads have a limit of 10 MB", "Only admin uploads have a limit of 10 MB"),
+        ("billing", "The platform team owns billing", "The search team owns billing"),
+        ("cache", "The cache is fast", "The cache is slow"),
+    ],
+)
+def test_another_value_or_case_of_one_subject_is_no_duplicate(
+    subject: str, old: str, new: str
+) -> None:
+    assert not is_duplicate(old, new, 0.7, subject)
+    assert not is_duplicate(new, old, None, subject)
