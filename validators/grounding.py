@@ -142,7 +142,7 @@ def _objection(
     if not found.in_output and not agreed:
         return _why_nothing(sources), (claim.text,)
     said = {s.evidence.entry for s in sources if s.evidence.kind == "message"}
-    if not _about_it(claim, found, windows, similarity, agreed, said):
+    if not _about_it(claim, sources, found, windows, similarity, agreed, said):
         return "the cited entries do not speak of this", _unmatched(claim, sources)
     if not commit_agrees(claim, sources, found.hits):
         return "the cited entry says it of another commit", (claim.text,)
@@ -197,6 +197,7 @@ def _tells_what_ran(claim: Claim, found: Found, sources: Sequence[Source]) -> bo
 
 def _about_it(
     claim: Claim,
+    sources: Sequence[Source],
     found: Found,
     windows: Sequence[Window],
     similarity: Similarity | None,
@@ -210,6 +211,8 @@ def _about_it(
     """
     best = max(windows, key=lambda w: w.covered, default=None)
     prose = best is not None and best.passage.entry in said
+    if agreed and not agreed.accounts and _is_of_another_run(claim, found, sources):
+        return False
     if found.strength == 0 and not agreed:
         if best is None or not claim.words:
             return False
@@ -226,6 +229,13 @@ def _about_it(
         return False
     cosines = similarity(claim.text, [w.text for w in windows[:PASSAGES_MAX]])
     return max(cosines) >= (_CLOSE_SAID if prose else _CLOSE)
+
+
+def _is_of_another_run(claim: Claim, found: Found, sources: Sequence[Source]) -> bool:
+    """Whether neither the output nor what was run has anything of what the claim says went well or ill."""
+    if found.strength or found.words or claim.absence or not any(claim.words):
+        return False
+    return not any(word and word in source.args_low for word in claim.words for source in sources)
 
 
 def _unmatched(claim: Claim, sources: Sequence[Source]) -> tuple[str, ...]:

@@ -303,3 +303,28 @@ def test_any_text_gets_a_verdict_with_passages_inside_the_output(
     verdict = ground(claim, [entry])
     for passage in verdict.passages + verdict.nearest:
         assert 0 <= passage.start <= passage.stop <= len(output)
+
+
+@pytest.mark.parametrize(
+    ("claim", "command", "output"),
+    [
+        (
+            "The editable install of billing went through",
+            "grep -rn timeout src",
+            "src/a.py:3: timeout",
+        ),
+        ("The migration went through", "ls -la build", "total 0"),
+        ("The upgrade of the gateway succeeded", "cat VERSION", "2.4.1"),
+    ],
+)
+def test_that_a_call_went_well_says_nothing_of_another_run(
+    claim: str, command: str, output: str
+) -> None:
+    assert not ground(claim, [shell(command, output)]).grounded
+    runs = {
+        "install": "pip install -e billing",
+        "migration": "./manage migrate",
+        "upgrade": "helm upgrade gateway",
+    }
+    (done,) = (run for word, run in runs.items() if word in claim)
+    assert ground(claim, [shell(done, "ok")]).grounded
