@@ -100,6 +100,7 @@ _DONE_CLAIM: Final = re.compile(
     r"(?:installed|created|built|deployed|applied|published|pushed|uploaded)\b"
     r"|\b(?:succeeds?|succeeded|works|worked|is reachable)\.?$"
 )
+_SUCCESS: Final = frozenset(map(stem, "succeeded succeeds works worked reachable".split()))
 _DONE: Final = re.compile(r"already|successfully [a-z]+ed|\bok\b|\bcreated\b|\bapplied\b")
 _NOT: Final = re.compile(r"(?i)\b(?:not|never|no|could|cannot|fail\w*|[a-z]+n['â€™]t)\b")
 
@@ -107,7 +108,8 @@ _NOT: Final = re.compile(r"(?i)\b(?:not|never|no|could|cannot|fail\w*|[a-z]+n['â
 OUTCOME_STEMS: Final = frozenset(
     stem(word)
     for word in "persist remain unchanged test suite spec check build compile lint type pass fail"
-    " succeed green clean error warning failure issue problem vulnerability violation result status exit all".split()
+    " succeed succeeded green clean error warning failure issue problem vulnerability violation"
+    " result status exit all".split()
 )
 
 
@@ -115,7 +117,12 @@ _Counted = Sequence[tuple[int, Source, dict[str, int]]]
 
 
 def judge_outcome(claim: Claim, sources: Sequence[Source]) -> Outcome:
-    """Compare what a claim says of runs with the counts and states that the entries show."""
+    """Compare what a claim says of runs with the counts, states and exit status that the entries show."""
+    judged = _judge_result(claim, sources)
+    return _judge_done(claim.text, sources) if judged is SILENT else judged
+
+
+def _judge_result(claim: Claim, sources: Sequence[Source]) -> Outcome:
     text = claim.text
     share = _SHARE_CLAIM.search(text)
     if share:
@@ -172,6 +179,20 @@ def _undone(text: str, sources: Sequence[Source]) -> Outcome | None:
             if failed and not (_DONE.search(source.low) or _is_complete(text, source)):
                 return Outcome("contradicts", "the cited call failed", n)
     return None
+
+
+def _judge_done(text: str, sources: Sequence[Source]) -> Outcome:
+    """Whether a command that names what "succeeded" or "was deployed" ended well."""
+    if not _DONE_CLAIM.search(text) or _NOT.search(text) or _CONDITION.search(text):
+        return SILENT
+    words = {stem(w) for w in content_words(text)} - _SUCCESS
+    for n, source in enumerate(sources):
+        ran = source.command and RUNNER.search(source.runs) and not source.searches
+        failed = source.evidence.is_error or place_of(BAD, source.low) >= 0
+        if ran and not (failed or failures(tally(source.low)) or HIDDEN.search(source.command)):
+            if any(source.find_word(word, in_args=True) >= 0 for word in words):
+                return Outcome("agrees", "", n, 0, 80)
+    return SILENT
 
 
 def _is_complete(text: str, source: Source) -> bool:

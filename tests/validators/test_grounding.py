@@ -328,3 +328,22 @@ def test_that_a_call_went_well_says_nothing_of_another_run(
     }
     (done,) = (run for word, run in runs.items() if word in claim)
     assert ground(claim, [shell(done, "ok")]).grounded
+
+
+@pytest.mark.parametrize(
+    ("claim", "command", "holds"),
+    [
+        ("The build succeeded", "make build", True),
+        ("The deploy succeeded", "make deploy ENV=staging", True),
+        ("Billing was deployed to staging", "make deploy ENV=staging", True),
+        ("The image was pushed", "docker push registry/app:3", True),
+        ("The deploy succeeded", "make build", False),
+        ("The build succeeded", "make build | tail -1", False),
+        ("The deploy succeeded", "grep -n deploy Makefile", False),
+    ],
+)
+def test_a_run_that_names_it_and_ends_well_shows_that_it_was_done(
+    claim: str, command: str, holds: bool
+) -> None:
+    assert ground(claim, [shell(command, "done")]).grounded is holds
+    assert not ground(claim, [shell(command, "error: no route", failed=True)]).grounded
