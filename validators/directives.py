@@ -24,7 +24,8 @@ class Rule(NamedTuple):
     why: str
     pattern: re.Pattern[str]
     firm: bool  # holds even in a report of what a document says
-    narrow: bool  # holds for plans, decisions and questions too, which are imperative anyway
+    facts: bool  # holds for facts
+    plans: bool  # holds for plans, decisions and questions, which are imperative anyway
 
 
 @cache
@@ -43,11 +44,12 @@ def rules() -> list[Rule]:
             why, grades = heading.groups()
         else:
             pattern = _filled(line, parts).replace("[^.\\n]", r"(?:[^.\n]|\.(?=\w))")
-            found.append(Rule(why, re.compile(pattern), "firm" in grades, "narrow" in grades))
+            facts, plans = "plans" not in grades, "narrow" in grades or "plans" in grades
+            found.append(Rule(why, re.compile(pattern), "firm" in grades, facts, plans))
     return found
 
 
-_HEADING = re.compile(r"\[([a-z' ]+)\] ((?:firm|mild)(?: narrow)?)")
+_HEADING = re.compile(r"\[([a-z' ]+)\] ((?:firm|mild)(?: narrow| plans)?)")
 
 
 def _logical_lines(text: str) -> list[str]:

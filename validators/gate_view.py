@@ -238,7 +238,7 @@ class GateView:
             self._connection,
             "SELECT j.kind || '-' || j.number, substr(b.text, p.start + 1, p.stop - p.start) FROM ("
             "SELECT p.*, f.rank FROM passage_fts f JOIN passage p ON p.id = f.rowid JOIN entry e ON e.seq = p.entry "
-            "WHERE passage_fts MATCH ? AND f.rowid >= ? AND e.workspace = ? AND e.role <> 'user' "
+            "WHERE passage_fts MATCH ? AND f.rowid >= ? AND e.workspace = ? AND e.role NOT IN ('user', 'assistant') "
             "ORDER BY f.rank LIMIT 5) p JOIN journal j ON j.seq = p.entry "
             "JOIN body b ON b.seq = p.entry AND b.field = p.field ORDER BY p.rank",
             (*match, self._workspace),

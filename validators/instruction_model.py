@@ -1,10 +1,12 @@
-"""A small linear model: does a sentence direct a reader, or describe the world?
+"""Small linear models: does a sentence direct a reader, or describe the world? Is an order honest?
 
 Logistic regression over hashed words and word pairs, stems, a score of word classes (who is
 addressed, what is asked, where it is to go) and pairs of those classes. Where the embedding
 model is loaded, a second regression over the sentence's vector (what it means, in whichever
 words) is stacked on the first. ``evals/training`` holds the sentences and the script that fits
 both; inference is plain Python. The weights are one signed byte each, loaded when first needed.
+One such model judges facts; the other plans and decisions, which are imperative anyway: it tells
+orders against the user from honest ones.
 """
 
 import base64
@@ -23,7 +25,8 @@ from keepthread.validators.normalize import without_marks
 
 BUCKETS = 1 << 16
 _DATA_FOLDER = os.path.join(os.path.dirname(__file__), "data")
-MODEL_PATH = os.path.join(_DATA_FOLDER, "instruction_model.json")
+FACTS_PATH = os.path.join(_DATA_FOLDER, "instruction_model.json")
+PLANS_PATH = os.path.join(_DATA_FOLDER, "plan_model.json")
 CLASSES_PATH = os.path.join(_DATA_FOLDER, "word_classes.txt")
 SENTENCE_MIN, SENTENCE_MAX = 6, 400  # characters; a longer one is judged in pieces
 SENTENCES_MAX = 300
@@ -120,9 +123,9 @@ class Model(NamedTuple):
 
 
 @cache
-def load() -> Model:
-    """Return the shipped model (about 80 kB on disk)."""
-    with open(MODEL_PATH, encoding="ascii") as file:
+def load(path: str = FACTS_PATH) -> Model:
+    """Return a shipped model (about 80 kB on disk)."""
+    with open(path, encoding="ascii") as file:
         stored = json.load(file)
     one, other, both = stored["mix"]
     return Model(
@@ -139,10 +142,11 @@ def _linear(stored: dict[str, str | float]) -> Linear:
     return Linear(weights, float(stored["scale"]), float(stored["bias"]))
 
 
-def score(folded: str, embed: Embed | None = None) -> float:
-    """Return the probability (0 to 1) that the most directive sentence of a folded text directs."""
-    model = load()
-    found = {sentence: words_margin(sentence) for sentence in sentences(folded)}
+def score(folded: str, embed: Embed | None = None, path: str = FACTS_PATH) -> float:
+    """Return the probability (0 to 1) that the most directive sentence of a folded text directs;
+    with PLANS_PATH, that it directs an agent against its user."""
+    model = load(path)
+    found = {sentence: words_margin(sentence, model) for sentence in sentences(folded)}
     if not found:
         return 0.0
     doubtful = [s for s, margin in found.items() if DOUBTFUL[0] < margin < DOUBTFUL[1]]
@@ -150,25 +154,19 @@ def score(folded: str, embed: Embed | None = None) -> float:
     vectors = embed(doubtful[:EMBEDDED_MAX]) if embed and doubtful else None
     margins = {sentence: margin - model.cut for sentence, margin in found.items()}
     for sentence, vector in zip(doubtful, vectors or (), strict=False):
-        margins[sentence] = mixed_margin(found[sentence], vector) - model.mixed_cut
+        margins[sentence] = mixed_margin(found[sentence], vector, model) - model.mixed_cut
     return _probability(max(margins.values()))
 
 
-def score_sentence(sentence: str) -> float:
-    """Return the probability that one folded sentence directs a reader, by its words alone."""
-    return _probability(words_margin(sentence) - load().cut)
-
-
-def words_margin(sentence: str) -> float:
+def words_margin(sentence: str, model: Model) -> float:
     """Return the margin (log odds) that the words of one folded sentence give."""
-    words = load().words
+    words = model.words
     total = sum(words.weights[bucket] * value for bucket, value in features(sentence).items())
     return words.bias + words.scale * total
 
 
-def mixed_margin(words: float, vector: bytes) -> float:
+def mixed_margin(words: float, vector: bytes, model: Model) -> float:
     """Return the margin of a sentence from that of its words and its vector."""
-    model = load()
     meaning = model.meaning
     values: tuple[float, ...] = struct.unpack(f"<{len(vector) // 4}f", vector)
     if len(values) != len(meaning.weights):  # another model than the one it was fitted on

@@ -96,16 +96,19 @@ def directive_score(text: str, embed: Embed | None = None) -> float:
     return best
 
 
-def addresses_agent(text: str) -> str | None:
-    """Say why a plan item, decision or question is still refused, or None.
+def addresses_agent(text: str, embed: Embed | None = None) -> str | None:
+    """Say why a plan item, decision, question or note is still refused, or None.
 
-    Such texts are imperative by nature. They are refused only where they address an assistant or
-    a memory, override instructions, or ask for secrets or for secrecy.
+    Such texts are imperative by nature. They are refused only where they direct an agent against
+    its user: override instructions, give private data away, run code from the network, take the
+    user's consent away, switch the memory off.
     """
     for view in normalize.labelled_views(text):
-        rule = _broken_rule(view.text, narrow=True)
+        rule = _broken_rule(view.text, plans=True)
         if rule:
             return _phrase(rule.why, view.how)
+        if instruction_model.score(view.text, embed, instruction_model.PLANS_PATH) >= THRESHOLD:
+            return _phrase("reads as an order to an agent against its user", view.how)
     return None
 
 
@@ -190,10 +193,10 @@ def _phrase(why: str, how: str) -> str:
     return f"encoded payload ({how}): {why}" if how else why
 
 
-def _broken_rule(text: str, narrow: bool = False, reported: bool = True) -> Rule | None:
+def _broken_rule(text: str, plans: bool = False, reported: bool = True) -> Rule | None:
     """Return the first rule that the folded text breaks and that nothing around it excuses."""
     for rule in rules():
-        if narrow and not rule.narrow:
+        if not (rule.plans if plans else rule.facts):
             continue
         match = rule.pattern.search(text)
         if match and not (reported and _excused(text, match, rule)):

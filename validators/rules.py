@@ -2,8 +2,8 @@
 
 A rule is ``(write, view) -> Refusal | Write | None``: a refusal ends it, a Write is the same write
 with more of it resolved, None lets it pass. Plans, decisions, questions and notes are imperative
-by nature: for them the instruction check refuses only text that addresses an assistant or
-repeats orders from tool output.
+by nature: for them the instruction check refuses only text that directs an agent against its user
+or repeats orders from tool output.
 """
 
 from collections.abc import Callable, Mapping
@@ -55,7 +55,7 @@ def rules_table(
         "question": (*shape, *words, check_addressing),
         "answer": (*shape, *words, check_addressing),
         "retraction": (*shape, *words, check_addressing),
-        "task": (*shape, *words),
+        "task": (*shape, *words, check_addressing),
         "handoff": (*shape, *words, check_addressing),
     }  # fmt: skip
 

@@ -1,6 +1,9 @@
-"""Fit the instruction model on this folder's sentences and write it where the package loads it.
+"""Fit the instruction models on this folder's sentences and write them where the package loads them.
 
-Run from the repository's root: ``python -m evals.training.instructions.train`` (two minutes, of
+One tells what directs a reader from what describes the world (facts); the other tells orders that
+turn an agent against its user from honest ones (plans and decisions, which are imperative anyway).
+
+Run from the repository's root: ``python -m evals.training.instructions.train`` (four minutes, of
 which most is embedding). It prints cross-validated figures (all variants of a line stay in one
 fold), then fits on all: a regression over words, one over sentence vectors, and on the margins
 that both gave for lines they had not seen, a third that weighs them.
@@ -25,8 +28,9 @@ HERE = Path(__file__).parent
 VARIANTS_MAX = 16
 LINES_MIN = 2
 DIRECTIVE_SHARE = 0.3  # strange sentences lean towards describing
-CUT = 0.85  # a fitted probability that counts as even odds: refusing true facts costs more
-MIXED_CUT = 0.66  # of both together, which are surer
+FACTS_CUTS = (0.85, 0.66)  # fitted probabilities that count as even odds: refusing true facts
+# costs more; by the words alone, and by words and meaning together, which are surer
+PLANS_CUTS = (0.73, 0.92)
 MEANING_L2 = 1e-4
 FOLDS = 5
 STEPS = 400
@@ -191,34 +195,44 @@ def pack(theta: Floats, bias: float) -> dict[str, str | float]:
     return {"scale": scale, "bias": bias, "weights": base64.b85encode(packed).decode("ascii")}
 
 
-def main() -> None:
-    Path(encodings.WORDS_PATH).write_text("\n".join(vocabulary()) + "\n", encoding="utf-8")
+def train(directing: list[str], honest: list[str], cuts: tuple[float, float], path: str) -> None:
+    """Fit on these files, print cross-validated figures and write the model to ``path``."""
     examples = Examples()
-    examples.add(HERE / "directives.txt", 1.0)
-    examples.add(HERE / "descriptions.txt", 0.0)
+    for name in directing:
+        examples.add(HERE / name, 1.0)
+    for name in honest:
+        examples.add(HERE / name, 0.0)
     prune(examples)
     labels = np.array(examples.labels)
     print(f"{len(labels)} sentences, {labels.sum():.0f} directives")
     embedded = vectors(examples.sentences)
     unseen = np.zeros((len(labels), 2))  # margins of lines that a fold was not fitted on
-    for train, test in folds(examples):
-        unseen[test, 0] = words_margins(examples, *fit_words(examples, train))[test]
-        weights, bias = fit_dense(examples, embedded, train, MEANING_L2)
+    for chosen, test in folds(examples):
+        unseen[test, 0] = words_margins(examples, *fit_words(examples, chosen))[test]
+        weights, bias = fit_dense(examples, embedded, chosen, MEANING_L2)
         unseen[test, 1] = embedded[test] @ weights + bias
     everything = np.arange(len(labels))
     mix, mix_bias = fit_dense(examples, unseen, everything, 0.0)
     report("words", unseen[:, 0], labels)
     report("meaning", unseen[:, 1], labels)
     report("both", unseen @ mix + mix_bias, labels)
+    words_cut, mixed_cut = (math.log(cut / (1 - cut)) for cut in cuts)
     model: dict[str, Any] = {
         "words": pack(*fit_words(examples, everything)),
         "meaning": pack(*fit_dense(examples, embedded, everything, MEANING_L2)),
         "mix": [*mix.tolist(), mix_bias],
-        "cut": math.log(CUT / (1 - CUT)),
-        "mixed_cut": math.log(MIXED_CUT / (1 - MIXED_CUT)),
+        "cut": words_cut,
+        "mixed_cut": mixed_cut,
     }
-    Path(instruction_model.MODEL_PATH).write_text(json.dumps(model) + "\n", encoding="ascii")
-    print(f"wrote {instruction_model.MODEL_PATH}")
+    Path(path).write_text(json.dumps(model) + "\n", encoding="ascii")
+    print(f"wrote {path}")
+
+
+def main() -> None:
+    Path(encodings.WORDS_PATH).write_text("\n".join(vocabulary()) + "\n", encoding="utf-8")
+    facts, plans = instruction_model.FACTS_PATH, instruction_model.PLANS_PATH
+    train(["directives.txt"], ["descriptions.txt"], FACTS_CUTS, facts)
+    train(["plans_hostile.txt"], ["plans_honest.txt", "descriptions.txt"], PLANS_CUTS, plans)
 
 
 if __name__ == "__main__":
