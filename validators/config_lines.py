@@ -12,12 +12,12 @@ from keepthread.validators.judges import grammar
 from keepthread.validators.sources import Source
 from keepthread.validators.statements import stretches
 from keepthread.validators.values import Claim
-from keepthread.validators.vocabulary import content_words, stem, synonyms
+from keepthread.validators.vocabulary import stem, synonyms
 
 _SETTING: Final = re.compile(
     r"(?P<indent>[ \t]*(?:- )?)(?:export |set |const |let |var )?"
     r"[\"']?(?P<key>[A-Za-z][\w.-]{0,47}(?: [A-Za-z]\w{0,20})?)[\"']?"
-    r"(?P<sign>\s*=>\s*|\s*:\s*|\s*=\s*|[ \t]+(?=[\w./-]+;$))(?P<value>[^=\s].*|)$"
+    r"(?P<sign>\s*=>\s*|\s*:\s*|\s*=\s*|[ \t]+(?=[\w./-]+;$|(?:yes|no|on|off)$))(?P<value>[^=\s].*|)$"
 )
 _SECTION: Final = re.compile(r"\s*\[{1,2}[\"']?([\w.\- ]{1,60})[\"']?\]{1,2}\s*$")
 _COMMENT: Final = re.compile(r"\s+(?:#|//).*$")
@@ -40,6 +40,9 @@ _TAIL: Final = re.compile(
     rf"(?i)\s*\b(?:(?:is|are|was) )?{_GIVEN}?(?: (?:in|for|of|on|at|by) .*)?\.?$"
 )
 _BEING: Final = re.compile(r"(?i)\s(?:is(?: set to| now)?|are|was|equals|=|:)\s|:\s")
+_PLAIN: Final = re.compile(r"[a-z][\w.:/@-]*")
+_TOKENS: Final = re.compile(r"[\w.:/@-]*\w")
+_ARTICLE: Final = re.compile(r"(?i)^(?:the|an?|our|its)\s+")
 _NOT: Final = re.compile(r"(?i)\b(?:not|never|no longer)\b|n['’]t\b")
 _STATE_WORDS: Final = re.compile(r"(?i)\b(on|off|true|false|enabled|disabled|active|inactive)\b")
 _FREQUENCY: Final = {"always": "never", "never": "always"}
@@ -71,8 +74,9 @@ def settings_of(sources: Sequence[Source], words: Sequence[str]) -> Iterator[Set
             for line, following in zip(lines, [*lines[1:], ""], strict=True):
                 found = _read(line, following)
                 if found:
-                    key, value, depth = found
-                    sections = tuple(_sections(source.text, at, depth))
+                    dotted, value, depth = found
+                    *outer, key = dotted.split(".")
+                    sections = (*reversed(outer), *_sections(source.text, at, depth))
                     yield Setting(key, value, sections, n, at, at + len(line))
                 at += len(line) + 1
 
@@ -110,34 +114,49 @@ def _sections(text: str, at: int, depth: int) -> Iterator[str]:
                 yield name[1]
 
 
+class _Asked(NamedTuple):
+    """A claim as settings are held against it: its text and the stems of its words."""
+
+    text: str
+    words: frozenset[str]
+
+
 def judge_settings(claim: Claim, sources: Sequence[Source]) -> tuple[str, Passage | None]:
-    """Why the settings of the entries say otherwise than the claim, and where; ("", None) if not."""
-    asked = _words(claim.text)
-    named: dict[int, list[Setting]] = {}
-    for setting in settings_of(sources, claim.words):
-        if _named(setting.key, asked):
-            depth = sum(_named(section, asked) for section in setting.sections)
-            named.setdefault(depth, []).append(setting)
-    nearest = named[max(named)] if named else []
-    verdicts = [_against(claim.text, asked, setting) for setting in nearest]
-    if not verdicts or not all(verdicts):
+    """Why the settings of the entries say otherwise than the claim, and where; ("", None) if not.
+
+    Judged are the settings that the claim names most exactly, by key and section; all must agree.
+    """
+    asked = _Asked(claim.text.rstrip("."), _words(claim.text))
+    settings = list(settings_of(sources, claim.words))
+    ranked: dict[tuple[int, int], list[Setting]] = {}
+    heads = [_words(part) for part in (*_BEING.split(asked.text, maxsplit=1), asked.text)]
+    for setting in settings:
+        head = next((words for words in heads if _named(setting.key, words)), None)
+        if head is not None:
+            within = sum(_named(section, head) for section in setting.sections)
+            ranked.setdefault((len(_key_words(setting.key)), within), []).append(setting)
+    nearest = ranked[max(ranked)] if ranked else []
+    verdicts = [_against(asked, setting) for setting in nearest]
+    if not nearest or not all(verdicts):
+        why = _of_another(asked, nearest, settings)
+        verdicts = [why] if why else []
+    if not verdicts:
         return "", None
     first = nearest[0]
     entry = sources[first.source].evidence.entry
     return verdicts[0], Passage(entry, first.start, first.stop)
 
 
-def _against(text: str, asked: frozenset[str], setting: Setting) -> str:
+def _against(asked: _Asked, setting: Setting) -> str:
     for rule in (_absence, _needs, _switch, _value):
-        if why := rule(text, asked, setting):
+        if why := rule(asked, setting):
             return why
     return ""
 
 
-def _absence(text: str, asked: frozenset[str], setting: Setting) -> str:
+def _absence(asked: _Asked, setting: Setting) -> str:
     """ "There is no timeout" against ``timeout: 30``, "the region is set" against ``region:``."""
-    del asked
-    value = setting.value.lower()
+    text, value = asked.text, setting.value.lower()
     absent = _ABSENT.search(_TAIL.sub("", text, count=1)) or _ABSENT.search(text)
     if absent and value not in _EMPTY | _OFF | {"-1", "unlimited"}:
         what = _words(absent["what"] or absent["unset"] or absent["empty"])
@@ -149,10 +168,9 @@ def _absence(text: str, asked: frozenset[str], setting: Setting) -> str:
     return ""
 
 
-def _needs(text: str, asked: frozenset[str], setting: Setting) -> str:
+def _needs(asked: _Asked, setting: Setting) -> str:
     """ "db depends on api" against ``api: depends_on: [db]``."""
-    del asked
-    said = _NEEDS_CLAIM.match(text)
+    said = _NEEDS_CLAIM.match(asked.text)
     if not said or setting.key.lower() not in _NEEDS or not setting.sections:
         return ""
     given = re.findall(r"[\w.-]+", setting.value)
@@ -161,19 +179,19 @@ def _needs(text: str, asked: frozenset[str], setting: Setting) -> str:
     return ""
 
 
-def _switch(text: str, asked: frozenset[str], setting: Setting) -> str:
+def _switch(asked: _Asked, setting: Setting) -> str:
     """ "DEBUG is on" against ``DEBUG = False``, "never restarted" against ``restart: always``."""
     value = setting.value.lower()
-    if value in _FREQUENCY and _FREQUENCY[value] in text.lower().split():
+    if value in _FREQUENCY and _FREQUENCY[value] in asked.text.lower().split():
         return f'the cited entry says "{setting.key}: {setting.value}"'
     on = value in _ON
     if not on and value not in _OFF:
         return ""
-    said = _STATE_WORDS.search(text)
-    denied = len(_NOT.findall(text)) % 2 == 1
+    said = _STATE_WORDS.search(asked.text)
+    denied = len(_NOT.findall(asked.text)) % 2 == 1
     if said:
         claimed = said[1].lower() in _ON
-    elif asked - _all_words(setting) - _words("mode default run use always"):
+    elif asked.words - _all_words(setting) - _words("mode default run use always"):
         return ""
     else:
         claimed = True
@@ -182,31 +200,68 @@ def _switch(text: str, asked: frozenset[str], setting: Setting) -> str:
     return f'the cited entry says "{setting.key}: {setting.value}"'
 
 
-def _value(text: str, asked: frozenset[str], setting: Setting) -> str:
+def _value(asked: _Asked, setting: Setting) -> str:
     """ "The log level is debug" against ``LOG_LEVEL=warning``: one word in place of another."""
-    del asked
-    shown = content_words(setting.value)
-    if len(shown) != 1 or not re.fullmatch(r"[A-Za-z][\w.-]*", setting.value) or _NOT.search(text):
+    said, shown = _given(asked.text, setting).lower(), setting.value.lower()
+    if (
+        not said
+        or not _PLAIN.fullmatch(said)
+        or not _PLAIN.fullmatch(shown)
+        or _NOT.search(asked.text)
+    ):
         return ""
-    given = _BEING.split(text.rstrip("."), maxsplit=1)
-    head, tail = given if len(given) == 2 else _behind_key(text, setting)
-    said = content_words(tail)
-    if len(said) != 1 or not _named(setting.key, _words(head)) or len(tail.split()) > 2:
+    if said in shown or shown in said or {said, shown} & (_ON | _OFF | _EMPTY):
         return ""
-    if synonyms(stem(said[0])) & _words(f"{setting.value} {setting.key}"):
-        return ""
-    if shown[0].lower() in _ON | _OFF | _EMPTY or said[0].lower() in _ON | _OFF | _EMPTY:
+    if synonyms(stem(said)) & _words(f"{shown} {setting.key}"):
         return ""
     return f'the cited entry sets {setting.key} to "{setting.value}"'
 
 
-def _behind_key(text: str, setting: Setting) -> tuple[str, str]:
-    """What stands before and behind a verb that is the key: "DiskFull notifies slack"."""
-    words = text.rstrip(".").split()
-    for place, word in enumerate(words[:-1]):
-        if stem(word) == stem(setting.key):
-            return " ".join(words[: place + 1]), " ".join(words[place + 1 :])
-    return text, ""
+def _given(text: str, setting: Setting) -> str:
+    """The one word that a claim gives as the value: "K is X", "X is the K", "DiskFull notifies X"."""
+    parts = _BEING.split(text, maxsplit=1)
+    if len(parts) == 2:
+        for head, tail in (parts, parts[::-1]):
+            words = _words(head)
+            only = not words - _all_words(setting) - _words("setting value option default current")
+            if _named(setting.key, words) and only and len(_bare(tail).split()) == 1:
+                return _bare(tail)
+        return ""
+    said = text.split()
+    behind = [said[n + 1 :] for n, word in enumerate(said[:-1]) if stem(word) == stem(setting.key)]
+    return _bare(behind[0][0]) if behind and len(behind[0]) == 1 else ""
+
+
+def _bare(text: str) -> str:
+    return _ARTICLE.sub("", text.strip()).strip("\"'`")
+
+
+def _of_another(asked: _Asked, nearest: Sequence[Setting], settings: Sequence[Setting]) -> str:
+    """The claim gives the setting it names the value of another: "the mail host is db.internal"."""
+    said = {token.lower().strip(".") for token in _TOKENS.findall(asked.text)}
+    if not nearest or _NOT.search(asked.text) or any(said & _tokens(s) for s in nearest):
+        return ""
+    if any(not _tokens(setting) for setting in nearest):
+        return ""
+    for other in settings:
+        alike = any(other.key == s.key or other.sections == s.sections for s in nearest)
+        given = said & _tokens(other) - _all_names(nearest)
+        if not given or not alike or other in nearest:
+            continue
+        left = asked.words.difference(*map(_all_words, nearest), _words(" ".join(given)))
+        if len(left) <= 1 and not _named(other.key, left):
+            return f"the cited entry gives that value to {other.key}"
+    return ""
+
+
+def _tokens(setting: Setting) -> set[str]:
+    """A value that is one word, or the first word of a command."""
+    found = [token.lower() for token in _TOKENS.findall(setting.value)][:1]
+    return {token for token in found if len(token) > 2} - _ON - _OFF - _EMPTY
+
+
+def _all_names(settings: Sequence[Setting]) -> set[str]:
+    return {name.lower() for s in settings for name in (s.key, *s.sections)}
 
 
 def _named(key: str, asked: frozenset[str]) -> bool:
@@ -228,10 +283,14 @@ def _all_words(setting: Setting) -> frozenset[str]:
 
 def _key_words(key: str) -> tuple[str, ...]:
     parts = [part.lower() for part in _PART.findall(key)]
-    return tuple(stem(part) for part in parts if part not in grammar.STOP)
+    return tuple(stem(part) for part in parts if not _is_empty_word(part))
 
 
 def _words(text: str) -> frozenset[str]:
     """Stems of all but function words; frame words too, since keys are made of them."""
     parts = (p.lower() for p in _PART.findall(text))
-    return frozenset(stem(p) for p in parts if p not in grammar.STOP and p not in grammar.NEGATORS)
+    return frozenset(stem(part) for part in parts if not _is_empty_word(part))
+
+
+def _is_empty_word(low: str) -> bool:
+    return low in grammar.STOP or low in grammar.NEGATORS

@@ -121,7 +121,9 @@ def ground(
     )
     against = refused is not None and refused.verdict == "contradicts"
     if not why:
-        why, passage = find_refutation(parsed, sources, settled=agreed is not None)
+        shown = agreed and sources[agreed.source]
+        ran = shown is not None and bool(shown.command or shown.searches)
+        why, passage = find_refutation(parsed, sources, settled=ran)
         missing, against = ((claim,), True) if why else ((), False)
         nearest = (passage, *nearest[:2]) if passage else nearest
     if why:

@@ -31,14 +31,17 @@ _NEGATOR: Final = re.compile(
     r"(?i)\b(?:not|never|no longer|cannot|without|[a-z]+n['’]t|not[a-z]+error)\b"
 )
 _NEGATOR_OR_FAILURE: Final = re.compile(rf"{_NEGATOR.pattern}|(?:fail|expected)")
-_EXCEPTED: Final = re.compile(r"(?i)\b(?:except|excluding|false|off|disabled|none|null)\b")
+_EXCEPTED: Final = re.compile(
+    r"(?i)\b(?:except|excluding|false|off|disabled|none|null|no|nobody|nothing|neither|only|or|otherwise|unless)\b"
+)
 _ANY_NEGATION: Final = re.compile(
-    r"(?i)\b(?:no|not|none|never|nothing|without|cannot|lacks?|missing|fail\w*|avoid\w*|stop|forbid\w*|refus\w*|[a-z]+n['’]t)\b"
+    r"(?i)\b(?:no|not|none|never|nothing|without|cannot|lacks?|missing|fail\w*|avoid\w*|stop|forbid\w*|refus\w*|against|opposed|[a-z]+n['’]t)\b"
 )
 _SWITCHED_ON: Final = re.compile(r"(?i)[\w\"']\s*[:=]\s*[\"']?(?:true|yes|on|enabled)[\"',;]?\s*$")
 _SWITCH: Final = re.compile(
     r"(?i)(en|dis)abled?[\"']?\s*[:=]\s*[\"']?(true|false|on|off|yes|no|0|1)\b[\"']?"
 )
+_REJECTS: Final = re.compile(r"(?i)\b(?:fail|reject|refus|block|den)\w*")
 _NOT_IT: Final = re.compile(r", not (?:the |in |on )?[\"'`]?$")
 _STATE: Final = re.compile(r"(?m)(?:^\W{0,8}|[{,]\s?\")(?:state|status|active)\W{1,4}([a-z]+)")
 _CHOICE: Final = re.compile(
@@ -250,6 +253,8 @@ def judge_substitution(claim: Claim, passage: str, *, prose: bool = False) -> st
 
 
 def _comparison(claim: str, line: str) -> str:
+    if _REJECTS.search(line):
+        return ""  # "coverage below 80 % fails": what is below is what is turned away
     least, most = bool(_AT_LEAST.search(claim)), bool(_AT_MOST.search(claim))
     lower, upper = bool(_AT_LEAST.search(line)), bool(_AT_MOST.search(line))
     if (least, most, lower, upper) == (True, False, False, True):
@@ -269,7 +274,9 @@ def _negation(claim: Claim, line: str, passages: Sequence[str]) -> str:
     wanted = {stem(w) for w in content_words(claim.text)}
     for word in shown & wanted:
         twice = sum(stem(w) == word for w in content_words(line)) > 1
-        if not twice and not _ANY_NEGATION.search(claim.text):
+        contrasts = claim.asserted != claim.text
+        both = len(_ANY_NEGATION.findall(line)) > 1  # "without X cannot" says that X is needed
+        if not (twice or contrasts or both) and not _ANY_NEGATION.search(claim.text):
             return "the cited entry denies what the claim affirms"
     return ""
 

@@ -15,6 +15,7 @@ WHOLE_CHARS_MAX: Final = (
     6_000  # of an entry that is read whole; of a longer one, where it speaks of the claim
 )
 _LINES_MAX: Final = 200
+_SHORT: Final = 5  # content words
 _SENTENCE_CHARS_MAX: Final = 240
 _WORDS: Final = range(2, 19)  # content words of a sentence that can be told apart
 
@@ -25,7 +26,7 @@ _TOKEN: Final = re.compile(r"[A-Za-z0-9_@#$][\w./@#+'’-]*\w|[A-Za-z0-9_]|[,;]|
 _CODE: Final = re.compile(
     r"[{}<>|=\\$^~*]|\w\(|\)\.|::|^\s*(?:def|class|import|from|return|if|for)\b.*:?$"
 )
-_SPLIT: Final = re.compile(r"\s*[,;]\s+|\s+(?:and|but|while|whereas|or)\s+|\s[–—-]{1,2}\s")
+_SPLIT: Final = re.compile(r"\s*[,;]\s+|\s+(?:and|but|while|whereas)\s+|\s[–—-]{1,2}\s")
 _SEGMENT: Final = frozenset(", ; and but while whereas or – — -- -".split())
 _PARTICLE: Final = re.compile(
     r"(?i)\b(log|sign|set|roll|back|shut|check|clean)(?:g?ging|ned|ning|ting|led|ling|ed|ing|s)? "
@@ -35,12 +36,17 @@ _HALF_DENIALS: Final = frozenset(
     "lack miss fail refuse stop nope zero 0 null false error deny only".split()
 )
 _PROHIBITIONS: Final = frozenset("forbid forbidden ban prohibit disallow avoid".split())
-_EXCEPT: Final = frozenset("except excluding besides".split())
+_ADVERBS: Final = frozenset("then also now so never not always only still".split())
+_INSTEAD: Final = re.compile(r"(?i)\b(?:instead of|rather than|as opposed to|in place of)\b")
+_EXCEPT: Final = frozenset("except excluding besides instead-of".split())
 _UNSETTLED: Final = re.compile(
-    r"(?i)\b(?:unless|until|instead|rather|if|otherwise|whether|yet|except)\b|\b(?:all|every|any|no)\w*\b.{1,40}\bbut\b"
+    r"(?i)\b(?:unless|until|if|otherwise|whether|yet|or)\b|\b(?:all|every|any|no)\w*\b.{1,40}\bbut\b"
 )
 _BEING: Final = frozenset("is are was were be been stays turned switched isn't aren't set".split())
-HAPPENS: Final = lexicon.keys("happen occur exist apply hold there ever any at all take place do")
+TIMES: Final = frozenset("before after afterwards during until since when while".split())
+HAPPENS: Final = lexicon.keys(
+    "happen occur exist apply hold there ever any at all take place do everybody everyone i we ones"
+)
 
 
 class Term(NamedTuple):
@@ -61,7 +67,7 @@ class Statement(NamedTuple):
 
     text: str
     terms: tuple[Term, ...]
-    denies: bool
+    negations: int
     settled: bool
     half_denials: frozenset[str]
     head: int
@@ -70,11 +76,6 @@ class Statement(NamedTuple):
     def keys(self) -> frozenset[str]:
         """What its words are compared by."""
         return frozenset(term.key for term in self.terms)
-
-    @property
-    def weighty(self) -> list[Term]:
-        """The words that say something of their own: not "run", "use", "happen"."""
-        return [t for t in self.terms if t.key not in lexicon.LIGHT and t.key not in HAPPENS]
 
 
 class Stated(NamedTuple):
@@ -95,8 +96,9 @@ def read_statement(text: str) -> Statement:
     """Read one sentence into its content words (linear in its length)."""
     terms: list[Term] = []
     lows: list[str] = []
-    segment, denied, denies, head = 0, False, False, -1
+    segment, denied, negations, head = 0, False, 0, -1
     shown = _PARTICLE.sub(lambda m: m[1] + m[2], _GUTTER.sub("", text))
+    shown = _INSTEAD.sub("instead-of", shown)
     for match in _TOKEN.finditer(shown):
         word = match.group().strip()
         low = word.lower().replace("’", "'").removesuffix("'s")
@@ -113,17 +115,21 @@ def read_statement(text: str) -> Statement:
             segment, denied = segment + 1, False
         elif low in grammar.NEGATORS or low in _EXCEPT:
             denied = not denied
-            denies = denies or low in grammar.NEGATORS
+            negations += low in grammar.NEGATORS
         elif lexicon.stem(low) in _PROHIBITIONS:
-            denied = denies = True
+            denied, negations = True, negations + 1
             terms.append(Term(word, lexicon.key(low), segment, True))
             terms = [t._replace(denied=True) if t.segment == segment else t for t in terms]
-        elif low not in grammar.STOP or low == "off" or (low == "on" and before in _BEING):
+        elif (
+            low not in grammar.STOP
+            or low in ("off", "i", "we")
+            or (low == "on" and before in _BEING)
+        ):
             terms.append(Term(word, lexicon.key(low), segment, denied))
     terms = _elliptic(terms, segment, denied)
     half = {lexicon.stem(low) for low in lows} & _HALF_DENIALS
     return Statement(
-        text, tuple(terms), denies, not _UNSETTLED.search(text), frozenset(half), max(0, head)
+        text, tuple(terms), negations, not _UNSETTLED.search(text), frozenset(half), max(0, head)
     )
 
 
@@ -151,10 +157,15 @@ def parts_of(text: str) -> tuple[Statement, ...]:
 
 def _lacks_subject(clause: str) -> bool:
     """ "is lost on restart", "released afterwards", "off on desktop" go on about the same subject."""
-    first, _, rest = clause.lower().partition(" ")
+    lows = [low for low in re.findall(r"[a-z'’-]+", clause.lower()) if low not in _ADVERBS]
+    first, second = (*lows[:2], "", "")[:2]
     if first in ("on", "off") or first in grammar.AUXILIARIES:
         return True
-    return grammar.is_verbal(first) and not read_statement(rest).head
+    if second in grammar.AUXILIARIES or grammar.is_finite(second, "", first):
+        return False
+    if not first.endswith("s") or first.endswith("ss"):
+        return grammar.is_verbal(first)
+    return second in grammar.DETERMINERS or grammar.is_finite(first, second, "")
 
 
 def statements_of(sources: Sequence[Source], words: Sequence[str]) -> Iterator[Stated]:
@@ -181,14 +192,28 @@ def stretches(source: Source, words: Sequence[str]) -> list[tuple[int, int]]:
 
 def _sentences(n: int, text: str, start: int, stop: int) -> Iterator[Stated]:
     part = _WRAPPED.sub(" ", text[start:stop])
-    at = 0
+    at, before = 0, None
     for end in [*(m.end() for m in _SENTENCE_END.finditer(part)), len(part)]:
         sentence = part[at:end].strip(" \t\n-*#>")
         if 8 < len(sentence) <= _SENTENCE_CHARS_MAX and _is_prose(sentence):
             statement = read_statement(sentence)
             if len(statement.terms) in _WORDS:
-                yield Stated(statement, parts_of(sentence), n, start + at, start + end)
+                stated = Stated(statement, parts_of(sentence), n, start + at, start + end)
+                yield stated
+                if before and before.stop == stated.start and _are_parallel(before, stated):
+                    both = read_statement(f"{before.statement.text.rstrip('.')}; {sentence}")
+                    parts = (before.statement, statement)
+                    yield Stated(both, parts, n, before.start, stated.stop)
+                before = stated
         at = end
+
+
+def _are_parallel(one: Stated, two: Stated) -> bool:
+    """Whether two short sentences say the like of two things: "I own X. Bo owns Y."."""
+    terms = one.statement.terms, two.statement.terms
+    if max(map(len, terms)) > _SHORT:
+        return False
+    return bool({t.key for t in terms[0]} & {t.key for t in terms[1]})
 
 
 def _is_prose(sentence: str) -> bool:
