@@ -11,7 +11,11 @@ import apsw
 
 from keepthread.stores.errors import DatabaseDamaged, DatabaseTooNew
 
-MIGRATIONS = ("0001_initial.sql", "0002_read_the_small_side.sql")
+MIGRATIONS = (
+    "0001_initial.sql",
+    "0002_read_the_small_side.sql",
+    "0003_redacted_values.sql",
+)
 LATEST = len(MIGRATIONS)
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "migrations")

@@ -134,7 +134,13 @@ class Gate:
     def _view(self, caller: Caller, embedder: Embedder | None) -> GateView:
         now = self._journal.clock()
         return GateView(
-            self._journal.connection, caller, now, embedder, self._pinned_overflow, self._vectors
+            self._journal.connection,
+            caller,
+            now,
+            embedder,
+            self._pinned_overflow,
+            self._vectors,
+            self._journal.anchor.key,
         )
 
     def _judge(

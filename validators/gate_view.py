@@ -23,6 +23,8 @@ from keepthread.stores.records import (
     parse_id,
 )
 from keepthread.stores.windows import count_records
+from keepthread.validators.known_secrets import KnownSecrets
+from keepthread.validators.secret_rules import Secret
 
 CANDIDATES_MAX = 30
 """Entries tried for a citation without an id, newest first."""
@@ -60,7 +62,9 @@ class GateView:
         embedder: Embedder | None,
         pinned_overflow: Callable[[str, Sequence[str]], int],
         vectors: Vectors,
+        key: bytes,
     ) -> None:
+        self._key = key
         self._connection, self._caller, self._now = connection, caller, now
         self._vectors = vectors
         self._embedder, self._pinned_overflow = embedder, pinned_overflow
@@ -244,6 +248,9 @@ class GateView:
             (*match, self._workspace),
         )
         return [(str(r[0]), str(r[1])) for r in rows]
+
+    def known_secrets(self, text: str) -> Sequence[Secret]:
+        return KnownSecrets(self._connection, self._key).find(text)
 
     def pinned_fits(self, goal: str, constraints: Sequence[str]) -> int:
         return self._pinned_overflow(goal, constraints)

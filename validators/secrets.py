@@ -9,6 +9,7 @@ import binascii
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from keepthread.validators import public_keys
 from keepthread.validators import secret_rules as rules
@@ -25,6 +26,9 @@ from keepthread.validators.secret_values import (
     looks_random,
     positions,
 )
+
+if TYPE_CHECKING:
+    from keepthread.validators.known_secrets import KnownSecrets
 
 __all__ = ["Secret", "find_secrets", "redact"]
 
@@ -77,18 +81,32 @@ def find_secrets(text: str) -> list[Secret]:
     return _merged(_outside_markers(text, found) if REDACTED in text else found)
 
 
-def redact(text: str, key: bytes) -> tuple[str, tuple[str, ...]]:
+def redact(
+    text: str, key: bytes, known: "KnownSecrets | None" = None
+) -> tuple[str, tuple[str, ...]]:
     """``text`` with each secret as ``[redacted:KIND:hmac8]``, and the kinds found, in order.
 
     hmac8 is the first 8 hex digits of HMAC-SHA256(key, secret in UTF-8): equal secrets stay
-    recognisable, their values are gone. Redacting twice changes nothing more.
+    recognisable, their values are gone. Redacting twice changes nothing more. ``known`` finds what was
+    redacted before, and is told of what is redacted now.
     """
     kinds: dict[str, None] = {}
     # Once more after a change: a secret gone, its neighbour may read as another label.
-    while secrets := find_secrets(text):
+    while secrets := _all_secrets(text, known):
+        if known is not None:
+            for kind, start, stop in secrets:
+                known.add(kind, text[start:stop])
         text = _replaced(text, secrets, key)
         kinds |= dict.fromkeys(secret.kind for secret in secrets)
     return text, tuple(kinds)
+
+
+def _all_secrets(text: str, known: "KnownSecrets | None") -> list[Secret]:
+    secrets = find_secrets(text)
+    again = known.find(text) if known is not None else []
+    if not again:
+        return secrets
+    return _merged(secrets + (_outside_markers(text, again) if REDACTED in text else again))
 
 
 def _replaced(text: str, secrets: list[Secret], key: bytes) -> str:

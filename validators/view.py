@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from keepthread.stores.records import Decision, Entry, Fact, PlanItem
+from keepthread.validators.secret_rules import Secret
 
 
 class View(Protocol):
@@ -91,6 +92,9 @@ class View(Protocol):
 
     def untrusted_passages(self, text: str) -> list[tuple[str, str]]:
         """(entry id, passage) of tool output that shares the most words with a text."""
+
+    def known_secrets(self, text: str) -> Sequence[Secret]:
+        """Values in a text that were redacted from the archive before."""
 
     def pinned_fits(self, goal: str, constraints: Sequence[str]) -> int:
         """Tokens by which goal and constraints exceed the pinned section; 0 when they fit."""

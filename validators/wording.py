@@ -13,9 +13,10 @@ _OVERLAP_WORDS_MIN = 8
 
 
 def check_secrets(write: Write, view: View) -> Refusal | None:
-    """``contains_secret``: names the kind of credential, never shows it."""
-    for name, text in write.words().items():
-        found = find_secrets(text)
+    """``contains_secret``: names the kind of credential, never shows it. What was redacted once is one."""
+    scope = {f"scope[{i}]": tag for i, tag in enumerate(write.scope_given)}
+    for name, text in {**write.words(), **scope}.items():
+        found = find_secrets(text) or view.known_secrets(text)
         if found:
             return Refusal(
                 "contains_secret",

@@ -26,6 +26,7 @@ from keepthread.stores.journal import Transaction
 from keepthread.stores.parts import words_of
 from keepthread.stores.recent import is_own_shell, last_writer
 from keepthread.stores.records import Author, Stamp
+from keepthread.validators.known_secrets import KnownSecrets
 from keepthread.validators.secrets import redact
 
 HASHED_BYTES_MAX = 4 << 20
@@ -87,8 +88,9 @@ def append_call(
         for p in shown
         if is_prose(p)
     )
-    args = redact_kept(clean(call.args), ARGS_CHARS_MAX, key)
-    kept = redact_kept(clean(output), OUTPUT_CHARS_MAX, key)
+    known = KnownSecrets(tx.connection, key)
+    args = redact_kept(clean(call.args), ARGS_CHARS_MAX, key, known)
+    kept = redact_kept(clean(output), OUTPUT_CHARS_MAX, key, known)
     if kept.secrets:
         whole_hash = ""  # the hash of a text with a secret would let it be guessed
     elif kept.cut:
@@ -112,7 +114,7 @@ def append_call(
         file_signature=signature,
         wrote=wrote,
         shell=call.shell if own else "",
-        extra=redact_kept(clean(extra), ARGS_CHARS_MAX, key).text,
+        extra=redact_kept(clean(extra), ARGS_CHARS_MAX, key, known).text,
     )
     before = tx.seq
     made = append_entry(tx, author, entry)
@@ -198,8 +200,9 @@ def append_message(
     extra: str = "",
 ) -> Stamp:
     """Archive a message: ``msg`` of the user, ``say`` of the assistant, ``sys`` of a machine."""
-    said = redact_kept(clean(text), OUTPUT_CHARS_MAX, key)
-    about = redact_kept(clean(args), ARGS_CHARS_MAX, key)
+    known = KnownSecrets(tx.connection, key)
+    said = redact_kept(clean(text), OUTPUT_CHARS_MAX, key, known)
+    about = redact_kept(clean(args), ARGS_CHARS_MAX, key, known)
     entry = Capture(
         kind=kind,
         channel=channel,
@@ -212,7 +215,7 @@ def append_message(
         outer_ref=outer_ref,
         seen_at=seen_at or stamp(tx.now),
         speaker=speaker,
-        extra=redact_kept(clean(extra), ARGS_CHARS_MAX, key).text,
+        extra=redact_kept(clean(extra), ARGS_CHARS_MAX, key, known).text,
     )
     return append_entry(tx, author, entry)
 
@@ -225,18 +228,18 @@ class Kept(NamedTuple):
     secrets: bool
 
 
-def redact_kept(text: str, limit: int, key: bytes) -> Kept:
+def redact_kept(text: str, limit: int, key: bytes, known: KnownSecrets | None = None) -> Kept:
     """Return the head and tail of ``text`` that fit into ``limit`` characters, secrets removed.
 
     Only what is kept is looked through (a hook has no time for fifty megabytes), and a secret
     that reaches across the cut is seen whole.
     """
     if len(text) <= limit:
-        redacted, kinds = redact(text, key)
+        redacted, kinds = redact(text, key, known)
         return Kept(redacted, False, bool(kinds))
     half = (limit - len(_CUT) - 20) // 2
-    head, in_head = redact(text[: half + SECRET_CHARS_MAX], key)
-    tail, in_tail = redact(text[-half - SECRET_CHARS_MAX :], key)
+    head, in_head = redact(text[: half + SECRET_CHARS_MAX], key, known)
+    tail, in_tail = redact(text[-half - SECRET_CHARS_MAX :], key, known)
     mark = _CUT.format(len(text) - 2 * half)
     whole = head[:-SECRET_CHARS_MAX] + mark + tail[SECRET_CHARS_MAX:]
     return Kept(whole, True, bool(in_head or in_tail))

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from keepthread.stores.records import Decision, Entry, Fact, PlanItem
+from keepthread.validators.secret_rules import Secret
 
 
 class FakeView(NamedTuple):
@@ -20,6 +21,7 @@ class FakeView(NamedTuple):
     since_call: int | None = None
     cited: tuple[Entry, ...] = ()
     served: Mapping[int, int] = {}
+    redacted: frozenset[str] = frozenset()
     untrusted: tuple[tuple[str, str], ...] = ()
 
     def entry(self, record: str) -> Entry | None:
@@ -91,6 +93,9 @@ class FakeView(NamedTuple):
 
     def last_served_version(self, item: PlanItem) -> int | None:
         return self.served.get(item.item)
+
+    def known_secrets(self, text: str) -> Sequence[Secret]:
+        return [Secret("password", 0, len(text))] if text in self.redacted else []
 
     def vectors(self, texts: Sequence[str]) -> Sequence[bytes] | None:
         return None
