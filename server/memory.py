@@ -44,7 +44,7 @@ from keepthread.stores.search import Filters, Hit, recent_passages, search_passa
 from keepthread.stores.served import log_served
 from keepthread.stores.tasks import newest_task
 from keepthread.stores.vector_index import VectorIndex
-from keepthread.stores.vectors import MODEL_MISMATCH, stored_model
+from keepthread.stores.vectors import how_to_reindex, stored_model
 from keepthread.stores.workspaces import USER_SCOPE, ensure_workspace, find_workspace
 from keepthread.validators.contradictions import Judge
 from keepthread.validators.gate import Gate, GateSettings
@@ -290,7 +290,7 @@ class Memory:
             return [*lines, f"degraded: new texts get no vectors: {self.embedding_fault()}"]
         stored, model = stored_model(self.reader), self.embedder.get()
         if stored is not None and model is not None and stored[1] != model.model_id:
-            return [*lines, f"degraded: vectors are of {stored[1]}; {MODEL_MISMATCH}"]
+            return [*lines, f"degraded: vectors are of {stored[1]}; {how_to_reindex()}"]
         return lines
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ from keepthread.server.memory import Memory
 from keepthread.stores.doubts import doubt
 from keepthread.stores.errors import UnknownRecord
 from keepthread.stores.facts import add_fact_event, find_fact, load_facts
+from keepthread.stores.launch import command_line
 from keepthread.stores.records import Fact, Stamp, Task, parse_id
 from keepthread.stores.tasks import add_task_version, find_task
 from keepthread.validators.gate_view import Caller
@@ -102,7 +103,7 @@ def deny(memory: Memory, record: str, why: str, *, via: str) -> str:
     found = _find(memory, record)
     if isinstance(found, Task):
         raise UnknownRecord(
-            f"{found.id} is a task; only facts can be denied. Begin another: keepthread task."
+            f"{found.id} is a task; only facts can be denied. Begin another: {command_line('task', 'GOAL')}"
         )
     caller, message = say(memory, f"{found.id} is wrong{f': {why}' if why else ''}", via=via)
     if found.kind == "instruction-from-user":

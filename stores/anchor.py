@@ -14,6 +14,7 @@ import os
 import apsw
 
 from keepthread.stores.errors import HistoryRolledBack, explain_os_error
+from keepthread.stores.launch import command_line
 
 _SIZE = 512  # one sector, so that the write is not torn
 
@@ -51,7 +52,7 @@ class Anchor:
                 return
             raise HistoryRolledBack(
                 f"the anchor file {self._file} is missing, so nobody can say whether history is "
-                "whole. If you moved or restored the database on purpose, run: keepthread verify --accept"
+                f"whole. If you moved or restored the database on purpose, run: {_accepting()}"
             ) from None
         except OSError as error:
             raise explain_os_error(error, self._file) from error
@@ -59,7 +60,7 @@ class Anchor:
             return
         raise HistoryRolledBack(
             f"the database ends at record {head[0]}, its anchor knows record {new[0]}: an old copy "
-            "or a lost -wal file. Put the newer file back, or accept this one with: keepthread verify --accept"
+            f"or a lost -wal file. Put the newer file back, or accept this one with: {_accepting()}"
         )
 
     def write(self, old: Head, new: Head) -> None:
@@ -81,10 +82,14 @@ class Anchor:
         if not hmac.compare_digest(expected, mac):
             raise HistoryRolledBack(
                 f"the anchor file {self._file} was changed or belongs to another database. "
-                "If you know why, run: keepthread verify --accept"
+                f"If you know why, run: {_accepting()}"
             )
         a, b, c, d = json.loads(payload)
         return (int(a), bytes.fromhex(b)), (int(c), bytes.fromhex(d))
+
+
+def _accepting() -> str:
+    return command_line("verify", "--accept")
 
 
 def _passes(connection: apsw.Connection, head: Head, seen: Head) -> bool:

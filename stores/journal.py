@@ -21,6 +21,7 @@ from keepthread.stores.anchor import Anchor
 from keepthread.stores.clock import Clock, stamp
 from keepthread.stores.database import explain
 from keepthread.stores.errors import DatabaseDamaged, explain_os_error
+from keepthread.stores.launch import command_line
 from keepthread.stores.query import fetch_all, fetch_one, fetch_value
 from keepthread.stores.records import Author, Draft, Stamp
 from keepthread.stores.writer_lock import writer_lock
@@ -203,7 +204,7 @@ def verify_record(connection: apsw.Connection, seq: int) -> None:
     """Raise DatabaseDamaged unless the record's rows and words are what its journal row sealed."""
     if seq not in intact_records(connection, [seq]):
         raise DatabaseDamaged(
-            f"record {seq} is not what was written. It is not served; run: keepthread verify"
+            f"record {seq} is not what was written. It is not served; run: {command_line('verify')}"
         )
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import apsw
 
 from keepthread.stores.errors import DatabaseDamaged
-
-_UNREADABLE = "a stored text is damaged and is not served; run: keepthread verify"
+from keepthread.stores.launch import command_line
 
 
 def fetch_all(connection: apsw.Connection, sql: str, values: Sequence[object] = ()) -> list[Any]:
@@ -18,7 +17,7 @@ def fetch_all(connection: apsw.Connection, sql: str, values: Sequence[object] = 
     try:
         return connection.execute(sql, tuple(values)).fetchall()
     except UnicodeDecodeError as error:
-        raise DatabaseDamaged(_UNREADABLE) from error
+        raise _unreadable() from error
 
 
 def fetch_one(connection: apsw.Connection, sql: str, values: Sequence[object] = ()) -> Any:
@@ -26,10 +25,15 @@ def fetch_one(connection: apsw.Connection, sql: str, values: Sequence[object] = 
     try:
         return connection.execute(sql, tuple(values)).fetchone()
     except UnicodeDecodeError as error:
-        raise DatabaseDamaged(_UNREADABLE) from error
+        raise _unreadable() from error
 
 
 def fetch_value(connection: apsw.Connection, sql: str, values: Sequence[object] = ()) -> Any:
     """Return the first value of the first row; None when there is no row."""
     row = fetch_one(connection, sql, values)
     return None if row is None else row[0]
+
+
+def _unreadable() -> DatabaseDamaged:
+    command = command_line("verify")
+    return DatabaseDamaged(f"a stored text is damaged and is not served; run: {command}")

@@ -13,9 +13,13 @@ from typing import Any
 import apsw
 
 from keepthread.stores.errors import StoreError
+from keepthread.stores.launch import command_line
 from keepthread.stores.query import fetch_all, fetch_one, fetch_value
 
-MODEL_MISMATCH = "run `keepthread reindex` to embed everything with the model you configured"
+
+def how_to_reindex() -> str:
+    """Return what to do where vectors and the configured model differ."""
+    return f"run `{command_line('reindex')}` to embed everything with the model you configured"
 
 
 class ModelMismatch(StoreError):
@@ -54,7 +58,7 @@ def ensure_model(connection: apsw.Connection, name: str, dimension: int) -> int:
         assert known is not None
     if known[1:] != (name, dimension):
         raise ModelMismatch(
-            f"vectors come from {known[1]}, configured is {name}: {MODEL_MISMATCH}."
+            f"vectors come from {known[1]}, configured is {name}: {how_to_reindex()}."
         )
     return known[0]
 

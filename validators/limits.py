@@ -3,6 +3,7 @@
 import re
 
 from keepthread.stores.clock import seconds, stamp
+from keepthread.stores.launch import command_line
 from keepthread.validators.verdict import Refusal, Write
 from keepthread.validators.view import View
 
@@ -89,7 +90,7 @@ def parse_scope(write: Write, view: View) -> Refusal | Write | None:
             "bad_scope",
             "only the user says what applies in every workspace.",
             "Leave `user:*` out; the record then holds in this workspace. "
-            "The user widens it with: keepthread remember --everywhere",
+            f"The user widens it with: {command_line('remember', '--everywhere', 'TEXT')}",
         )
     return write._replace(scope=tuple(sorted(set(tags))))
 

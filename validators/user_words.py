@@ -7,6 +7,7 @@ user pasted (fences, long quotes) is data, not instruction.
 import re
 from collections.abc import Sequence
 
+from keepthread.stores.launch import command_line
 from keepthread.stores.records import DOORS, Citation, Entry
 from keepthread.validators.citations import REPORTED, resolve_citation
 from keepthread.validators.confidence import USER
@@ -69,7 +70,7 @@ def find_users_passage(text: str, source: str, view: View) -> tuple[Entry, int, 
                 "not_the_users_words",
                 "no message of the user was captured in this window.",
                 'Where the client captures none, source="user:reported" keeps it as reported, not confirmed; '
-                "the user can confirm it with: keepthread remember",
+                f"the user can confirm it with: {command_line('remember', 'TEXT')}",
             )
         return resolved
     best: tuple[float, Entry, int, int] | None = None

@@ -8,6 +8,7 @@ from keepthread.server.memory import Client, Memory
 from keepthread.server.places import find_place
 from keepthread.server.settings import read_settings
 from keepthread.stores.errors import StoreError
+from keepthread.stores.launch import command_line
 
 
 class NoDatabase(StoreError):
@@ -28,7 +29,8 @@ def open_memory(
     settings = read_settings(environ)
     if not create and not os.path.exists(settings.db):
         raise NoDatabase(
-            f"no memory at {settings.db} yet; the first hook, server or `keepthread init` makes it."
+            f"no memory at {settings.db} yet: the first session of a client with hooks makes it. Connect your "
+            f"clients with: {command_line('init')}"
         )
     place = find_place(os.getcwd(), settings.workspace)
     memory = Memory(settings, place, client=Client("terminal", f"terminal:{place.workspace}"))

@@ -11,9 +11,10 @@ from keepthread.server.clients.changes import BACKUP, Change, make
 from keepthread.server.clients.connect import connected, plan
 from keepthread.server.clients.descriptions import Description
 from keepthread.server.clients.jsonc import NotJson
-from keepthread.server.clients.machine import Launch, has_plugin
+from keepthread.server.clients.machine import has_plugin
 from keepthread.server.clients.toml_table import NotToml
 from keepthread.server.places import Place
+from keepthread.stores.launch import Launch
 
 
 class Run(NamedTuple):
@@ -25,10 +26,7 @@ class Run(NamedTuple):
     launch: Launch
     asker: Asker
     given: Mapping[str, str]
-
-    def command(self, *more: str) -> str:
-        """Return a line to copy into a shell, which may not find us by name."""
-        return self.launch.line(*more)
+    dry: bool  # nothing is written
 
 
 class Connecting(NamedTuple):
@@ -56,8 +54,8 @@ def plan_client(run: Run, client: Description, *, wrap: bool = False) -> Connect
     return Connecting(client, given, changes)
 
 
-def tell(one: Connecting, *, would: bool, remove: bool = False) -> None:
-    """Say what changes for a client, before it does."""
+def tell(one: Connecting, *, remove: bool = False) -> None:
+    """Say which client this is, and why nothing is to be done where that is so."""
     print(one.client.title)
     if one.fault:
         print(f"  not changed: {one.fault}. Mend the file, then run this again.", file=sys.stderr)
@@ -65,36 +63,51 @@ def tell(one: Connecting, *, would: bool, remove: bool = False) -> None:
         print("  the plugin is enabled: nothing to do")
     elif not one.changes:
         print("  nothing to undo" if remove else "  connected already")
-    list_changes(one.changes, would=would, remove=remove)
 
 
-def list_changes(changes: Iterable[Change], *, would: bool, remove: bool = False) -> None:
-    """Print one line a file."""
+def list_changes(changes: Iterable[Change]) -> None:
+    """Print one line a file: what would be done."""
     for change in changes:
-        verb = (
-            "remove" if change.after is None
-            else "write" if change.before is None
-            else "restore" if change.restores
-            else "change"
-        )  # fmt: skip
-        note = (
-            f" (the old one is kept as {os.path.basename(change.backup)})" if change.backup else ""
-        )
-        if remove and not change.restores and os.path.exists(change.file + BACKUP):
-            kept = change.file + BACKUP
-            note = f" (only our entries, since it was changed after; first state: {kept})"
-        print(f"  {'would ' if would else ''}{verb} {change.file}{note}")
+        print(f"  would {_VERBS[_kind(change)][0]} {change.file}{_note(change)}")
 
 
 def make_changes(title: str, changes: Iterable[Change]) -> bool:
-    """Write changes; False, and why on stderr, when a file could not be written."""
-    try:
-        for change in changes:
+    """Write changes, one line a file once it is done; False, and why on stderr, when one could not be."""
+    for change in changes:
+        note = _note(change)
+        try:
             make(change)
-    except OSError as error:
-        print(f"{title}: not changed: {error}", file=sys.stderr)
-        return False
+        except OSError as error:
+            print(f"{title}: not changed: {error}", file=sys.stderr)
+            return False
+        print(f"  {_VERBS[_kind(change)][1]} {change.file}{note}")
     return True
+
+
+_VERBS = {
+    "remove": ("remove", "removed"),
+    "write": ("write", "wrote"),
+    "restore": ("restore", "restored"),
+    "change": ("change", "changed"),
+}
+
+
+def _kind(change: Change) -> str:
+    if change.after is None:
+        return "remove"
+    if change.before is None:
+        return "write"
+    return "restore" if change.restores else "change"
+
+
+def _note(change: Change) -> str:
+    if change.backup:
+        return f" (the old one is kept as {change.backup})"
+    if change.restores:
+        return " (as it was before, byte for byte)"
+    if change.stripped and os.path.exists(change.file + BACKUP):
+        return f" (only our entries, since it was changed after; first state: {change.file + BACKUP})"
+    return ""
 
 
 def _desktop_project(run: Run, client: Description) -> str:

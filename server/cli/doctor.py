@@ -17,7 +17,7 @@ import apsw
 
 from keepthread.server.clients.connect import Connection, connected
 from keepthread.server.clients.descriptions import CLIENTS, Description
-from keepthread.server.clients.machine import find_launch, has_plugin, is_there, roots
+from keepthread.server.clients.machine import has_plugin, is_there, roots
 from keepthread.server.context.tokens import TokenCounter
 from keepthread.server.places import Place, find_place
 from keepthread.server.settings import Settings, read_settings
@@ -25,6 +25,7 @@ from keepthread.stores.clock import seconds
 from keepthread.stores.database import SQLITE_FLOOR, open_database
 from keepthread.stores.embeddings import EmbeddingUnavailable, load_embedder
 from keepthread.stores.errors import StoreError
+from keepthread.stores.launch import command_line, find_launch
 from keepthread.stores.recent import newest_capture, newest_hooked
 from keepthread.stores.workspaces import find_workspace
 
@@ -194,7 +195,7 @@ def _hook(setup: Setup) -> Iterator[Finding]:
         yield Finding("FAIL", "hook", said, f"run by hand: {launch.line('hook', 'claude-code')}")
         return
     slow = times[-1] > _HOOK_SECONDS_MAX
-    fix = "uvx starts slowly: uv tool install keepthread, then keepthread init" if slow else ""
+    fix = "uvx starts slowly: uv tool install keepthread, then its init" if slow else ""
     yield Finding(
         "note" if slow else "ok", "hook", f"archives an event in {times[-1] * 1000:.0f} ms", fix
     )
@@ -209,7 +210,7 @@ def _capture(setup: Setup) -> Iterator[Finding]:
         )
     if not os.path.exists(path):
         yield Finding(
-            "note", "capture", "none yet", "keepthread init, then start a session in your client"
+            "note", "capture", "none yet", _first_capture()
         )
         return
     try:
@@ -233,15 +234,19 @@ def _capture(setup: Setup) -> Iterator[Finding]:
         )
     else:
         yield Finding(
-            "note", "capture", "none yet", "keepthread init, then start a session in your client"
+            "note", "capture", "none yet", _first_capture()
         )
+
+
+def _first_capture() -> str:
+    return f"{command_line('init')}, then start a session in your client"
 
 
 def _clients(setup: Setup) -> Iterator[Finding]:
     given = roots(setup.environ, setup.place.tree)
     there = [client for client in CLIENTS if is_there(client, given, setup.environ)]
     if not there:
-        yield Finding("note", "clients", "found none", "keepthread init --client NAME")
+        yield Finding("note", "clients", "found none", command_line("init", "--client", "NAME"))
     captured = _captured(setup.settings.db)
     for client in there:
         last = captured.get(client.name, "")
@@ -276,7 +281,7 @@ def _hooked(client: Description, how: str, last: str) -> Finding:
 
 
 def _connection(client: Description, found: Connection, last: str) -> Finding:
-    how = f"keepthread init --client {client.name}"
+    how = command_line("init", "--client", client.name)
     if found.server is None and not found.hooks:
         return Finding("note", client.title, "not connected", how)
     if found.server is None:

@@ -25,7 +25,7 @@ def serve(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if options.http:
         return _serve_http(options, environ)
     if options.name or options.folder or options.host or options.port is not None:
-        raise SettingsError("--host, --port, --name and --folder belong to: keepthread serve --http")
+        raise SettingsError("--host, --port, --name and --folder belong to: serve --http")
     from keepthread.server.app import serve as run_server  # noqa: PLC0415  (half a second of SDK)
 
     return run_server(environ, os.getcwd())

@@ -17,6 +17,7 @@ from keepthread.server.clients.changes import Change
 from keepthread.server.clients.connect import connected
 from keepthread.server.settings import read_settings
 from keepthread.stores.errors import StoreError
+from keepthread.stores.launch import command_line
 
 
 def offer_relays(run: Run, connecting: Sequence[Connecting]) -> None:
@@ -30,11 +31,12 @@ def offer_relays(run: Run, connecting: Sequence[Connecting]) -> None:
         title, names = one.client.title, ", ".join(bare)
         print(f"\n{title} has servers of its own: {names}. It has no hooks; with the relay before")
         print("them, each call of theirs is archived and can be cited. Bytes pass unchanged.")
-        hint = f"To have it: {run.command('init', '--client', one.client.name, '--wrap')}"
+        hint = f"To have it: {command_line('init', '--client', one.client.name, '--wrap')}"
         if run.asker.agree("Put the relay before them?", hint=hint):
             wrapped = plan_client(run, one.client, wrap=True)
-            list_changes(wrapped.changes, would=run.options.dry_run)
-            if not run.options.dry_run:
+            if run.dry:
+                list_changes(wrapped.changes)
+            else:
                 make_changes(title, wrapped.changes)
 
 
@@ -50,10 +52,10 @@ def offer_sessions(run: Run) -> None:
         count = f"{len(sessions)} past session{'s' if len(sessions) > 1 else ''}"
         print(f"\nFound {count} of this repository, since {sessions[0].begun[:10]}. Imported, what")
         print("happened there can be searched and cited at once; it backs no instruction.")
-        hint = f"To have that: {run.command('import', '--sessions')}"
+        hint = f"To have that: {command_line('import', '--sessions')}"
         question = f"Import {'them' if len(sessions) > 1 else 'it'}?"
         agreed = run.asker.agree(question, given=run.options.sessions, hint=hint)
-        if agreed and not run.options.dry_run:
+        if agreed and not run.dry:
             done = import_past(settings, run.place, sessions)
             faults = f", {len(done.faults)} lines could not be read" if done.faults else ""
             print(f"  {done.entries} entries imported into {run.place.workspace}{faults}")
@@ -71,11 +73,11 @@ def offer_lines(run: Run, connecting: Sequence[Connecting]) -> None:
         return
     print("\nThree lines for this project's rules, which tell an agent when to use the memory:")
     print(*(f"  {line}" for line in LINES), sep="\n")
-    list_changes(changes, would=True)
-    hint = f"To have them: {run.command('init', '--lines')}"
+    list_changes(changes)
+    hint = f"To have them: {command_line('init', '--lines')}"
     agreed = run.asker.agree("Write them?", given=run.options.lines, hint=hint, default=False)
-    if agreed and not run.options.dry_run and make_changes("The project's rules", changes):
-        print("  written")
+    if agreed and not run.dry:
+        make_changes("The project's rules", changes)
 
 
 def lines_of_project(run: Run, connecting: Sequence[Connecting]) -> list[Change]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 from keepthread.server.http.tokens import TokenFile, user_database
 from keepthread.server.settings import read_settings
+from keepthread.stores.launch import command_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +57,7 @@ def _list(options: argparse.Namespace, tokens: TokenFile, db: str) -> int:
     for t in known:
         print(f"{t['id']}  {t['user']:<16}  {t['created'][:10]}  {t['label']}")
     if not known:
-        print("no tokens; make one: keepthread token create USER")
+        print(f"no tokens; make one: {command_line('token', 'create', 'USER')}")
     return 0
 
 

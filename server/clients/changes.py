@@ -23,6 +23,7 @@ class Change(NamedTuple):
     after: str | None
     backup: str = ""  # to write: the text is the user's own
     restores: bool = False  # back to the bytes of the backup, which goes
+    stripped: bool = False  # our entries go, the rest stays
 
 
 class Step(NamedTuple):
@@ -56,7 +57,7 @@ def plan_change(file: str, steps: Sequence[Step], remove: bool) -> Change | None
         return Change(file, before, kept, restores=True)
     nothing_left = file.endswith(".json") and find(bare, ()) in ({}, {"version": 1})
     gone = kept is None and (nothing_left or not bare.strip())
-    return Change(file, before, None if gone else bare)
+    return Change(file, before, None if gone else bare, stripped=True)
 
 
 def make(change: Change) -> None:

@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 from keepthread.server.clients.changes import Change, Step, plan_change, read
 from keepthread.server.clients.descriptions import Description, Where
 from keepthread.server.clients.hook_entries import add_hooks, count_hooks, strip_hooks
-from keepthread.server.clients.machine import SERVER, Launch
+from keepthread.server.clients.machine import SERVER
 from keepthread.server.clients.server_entries import (
     Table,
     free_servers,
     relay_servers,
     relayed_and_bare,
 )
+from keepthread.stores.launch import Launch
 
 _STARTUP_SECONDS = 30
 

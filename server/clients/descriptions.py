@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
+from keepthread.stores.launch import command_line
+
 
 class Where(NamedTuple):
     """A file of the client and the place in it: for the user, and for one project (``""``: none).
@@ -44,12 +46,7 @@ class Description(NamedTuple):
     hooks: Hooks | None = None
 
 
-_CHECK = "run any command in it, then `keepthread status` in the project shows it as last capture"
-_NONE = (
-    "this client has no capture: neither its own tools nor your messages become evidence. Facts can "
-    "cite files read by capture_file, what another client captured in the same workspace, and calls "
-    "of MCP servers behind the relay (keepthread init --client {name} --wrap)."
-)
+_CHECK = f"run any command in it, then `{command_line('status')}` in the project shows it as last capture"
 _AGAIN = "ask it to run the tests, end the session, start another and ask: where were we?"
 GUARDED_TOOLS = "^(Bash|PowerShell|Write|Edit|MultiEdit|NotebookEdit|mcp__.*)$"
 _MATCHERS = {"PreToolUse": GUARDED_TOOLS, "PostToolUse": "*", "PostToolUseFailure": "*"}
@@ -59,6 +56,15 @@ CLAUDE_CODE_EVENTS = {
     "PostToolUseFailure": 10, "Stop": 10, "SubagentStop": 10, "PreCompact": 10, "PostCompact": 10,
     "SessionEnd": 10,
 }  # fmt: skip
+
+
+def _no_capture(name: str) -> str:
+    return (
+        "this client has no capture: neither its own tools nor your messages become evidence. Facts can "
+        "cite files read by capture_file, what another client captured in the same workspace, and calls "
+        f"of MCP servers behind the relay ({command_line('init', '--client', name, '--wrap')})."
+    )
+
 
 CLIENTS = (
     Description(
@@ -92,7 +98,7 @@ CLIENTS = (
         server=Where("{desktop}/claude_desktop_config.json", "{desktop}/claude_desktop_config.json",
                      ("mcpServers",), ("mcpServers",)),
         names_project=True,
-        capture=f"{_NONE.format(name='claude-desktop')} Your words count when you use its prompts.",
+        capture=f"{_no_capture('claude-desktop')} Your words count when you use its prompts.",
         check="quit the app fully, start it; its tools menu lists keepthread",
         first="choose the prompt start_task in the menu of attachments, then ask: capture the README "
         "with capture_file and record what this project needs to run",
@@ -161,7 +167,7 @@ CLIENTS = (
         server=Where("{vscode}/mcp.json", "{project}/.vscode/mcp.json", ("servers",), ("servers",)),
         typed=True,
         names_project=True,
-        capture=_NONE.format(name="vscode"),
+        capture=_no_capture("vscode"),
         check="run `MCP: List Servers` from the command palette and start keepthread",
         first="type / in agent mode and choose start_task of keepthread, then ask: capture the README "
         "with capture_file and record what this project needs to run",

@@ -6,7 +6,7 @@ from typing import Any
 
 from keepthread.server.clients.descriptions import Hooks
 from keepthread.server.clients.jsonc import append, drop, find, put
-from keepthread.server.clients.machine import Launch
+from keepthread.stores.launch import Launch
 
 _OUR_HOOK = re.compile(r"keepthread(?:\.exe)?[\"']*\s+(?:hook|guard)\s")
 

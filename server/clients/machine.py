@@ -1,45 +1,15 @@
-"""What is on this machine: how to start us, where clients keep their files, which of them are there."""
+"""What is on this machine: where clients keep their files, and which of them are there."""
 
-import json
 import os
-import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
-from importlib.metadata import distribution
-from typing import NamedTuple
 
 from keepthread.server.clients.changes import read
 from keepthread.server.clients.descriptions import Description
 from keepthread.server.clients.jsonc import find
 
 SERVER = "keepthread"
-
-
-class Launch(NamedTuple):
-    """How a client starts us: an absolute path, and what stands before our own arguments."""
-
-    command: str
-    args: tuple[str, ...] = ()
-
-    def line(self, *more: str) -> str:
-        """Return the shell command line."""
-        words = [self.command, *self.args, *more]
-        return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
-
-
-def find_launch(environ: Mapping[str, str]) -> Launch:
-    """Return how to start this very installation; through uvx where that made it for one run."""
-    folder = os.path.dirname(os.path.abspath(sys.executable))
-    if f"{os.sep}archive-v" in folder or f"{os.sep}environments-v" in folder:
-        uvx = shutil.which("uvx", path=environ.get("PATH"))
-        if uvx:
-            return Launch(os.path.abspath(uvx), _uvx_words(_origin()))
-    script = os.path.join(folder, "keepthread.exe" if os.name == "nt" else "keepthread")
-    if os.path.exists(script):
-        return Launch(script)
-    return Launch(os.path.abspath(sys.executable), ("-m", SERVER))
 
 
 def roots(environ: Mapping[str, str], project: str) -> dict[str, str]:
@@ -80,18 +50,3 @@ def has_plugin(client: Description, given: Mapping[str, str]) -> bool:
     return isinstance(enabled, dict) and any(
         name.startswith(f"{SERVER}@") and on for name, on in enabled.items()
     )
-
-
-def _origin() -> Mapping[str, object]:
-    """Return what the installer noted of where we come from (PEP 610); empty for the index."""
-    noted = distribution(SERVER).read_text("direct_url.json")
-    return dict(json.loads(noted)) if noted else {}
-
-
-def _uvx_words(origin: Mapping[str, object]) -> tuple[str, ...]:
-    url, vcs = str(origin.get("url", "")), origin.get("vcs_info")
-    if not url:
-        return (SERVER,)
-    if isinstance(vcs, dict):
-        url = f"{vcs.get('vcs')}+{url}@{vcs.get('commit_id')}"
-    return ("--from", url, SERVER)

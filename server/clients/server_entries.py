@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from keepthread.server.clients.jsonc import drop, find, put
-from keepthread.server.clients.machine import SERVER, Launch
+from keepthread.server.clients.machine import SERVER
 from keepthread.server.clients.toml_table import drop_table, put_table, read_table, set_values
+from keepthread.stores.launch import Launch
 
 
 class Table(NamedTuple):

@@ -29,6 +29,7 @@ from keepthread.server.context.sections import (
 from keepthread.server.context.tail import tail_items
 from keepthread.stores.archive import has_entries
 from keepthread.stores.journal import head, intact_records
+from keepthread.stores.launch import command_line
 from keepthread.stores.recent import last_capture
 from keepthread.stores.records import Author, PlanItem
 from keepthread.stores.served import Served
@@ -145,8 +146,8 @@ def capture_lines(moment: Moment) -> list[str]:
     window = moment.author.window
     if not has_entries(moment.connection, moment.workspace):
         return [
-            "This memory is empty. Tool calls are captured by your client's hooks (keepthread hook), "
-            "or by capture_file.",
+            "This memory is empty. Tool calls are captured by your client's hooks (your user sets them up: "
+            f"{command_line('init')}), or by capture_file.",
             'First: start_task with the goal (source="user"), update_plan_item with the steps, '
             "then record what you find.",
         ]
@@ -159,7 +160,7 @@ def capture_lines(moment: Moment) -> list[str]:
     since = (at or get_window(moment.connection, window).at)[:16].replace("T", " ")
     return [
         f"capture: none since {since}, though {facts} fact{'s were' if facts > 1 else ' was'} recorded; facts "
-        "can cite only capture_file and earlier entries. Your user can run: keepthread doctor"
+        "can cite only capture_file and earlier entries. Your user can run: {command_line('doctor')}"
     ]
 
 

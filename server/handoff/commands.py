@@ -18,6 +18,7 @@ import tomllib
 from typing import BinaryIO, NamedTuple
 
 from keepthread.server.capture.files import FileRefused, read_file
+from keepthread.stores.launch import command_line
 
 FILE = "keepthread.toml"
 TIMEOUT_SECONDS = 300.0
@@ -52,7 +53,7 @@ def read_commands(tree: str, user_file: str, trust_file: str) -> Commands:
         return Commands(own)
     if approved(trust_file).get(os.path.join(tree, FILE)) != hashlib.sha256(data).hexdigest():
         return Commands(
-            own, f"{FILE} of this workspace is not approved; to run its commands: keepthread trust"
+            own, f"{FILE} of this workspace is not approved; to run its commands: {command_line('trust')}"
         )
     return Commands({**named, **own})
 

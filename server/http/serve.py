@@ -17,6 +17,7 @@ from keepthread.server.http.door import LOOPBACK, WORKSPACE, Door, security_sett
 from keepthread.server.http.tenants import Key, Tenants
 from keepthread.server.http.tokens import TokenFile, check_user
 from keepthread.server.settings import Settings, SettingsError
+from keepthread.stores.launch import command_line
 
 STOP_SECONDS = 5
 CONNECTIONS_MAX = 500
@@ -35,7 +36,7 @@ def serve_http(settings: Settings, address: Address, folders: Mapping[Key, str])
     """Serve until SIGTERM, SIGINT or SIGHUP. Raises SettingsError where it must not be begun."""
     tokens = TokenFile(settings.db)
     if not tokens.all():
-        hint = "make one: keepthread token create USER"
+        hint = f"make one: {command_line('token', 'create', 'USER')}"
         if not is_loopback(address.host):
             raise SettingsError(f"without a token nothing is served beyond this machine; {hint}")
         print(f"keepthread: no token yet, so nobody can come in; {hint}", file=sys.stderr)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from keepthread.stores.clock import Clock, stamp
 from keepthread.stores.errors import StoreError
+from keepthread.stores.launch import command_line
 from keepthread.stores.writer_lock import writer_lock
 
 PREFIX = "keepthread_"
@@ -68,7 +69,7 @@ class TokenFile:
             if gone:
                 self._write([t for t in self.all() if t not in gone])
         if not gone:
-            raise TokenFault(f"no token and no user {name[:40]!r}; see: keepthread token list")
+            raise TokenFault(f"no token and no user {name[:40]!r}; see: {command_line('token', 'list')}")
         return gone
 
     def all(self) -> tuple[Token, ...]:

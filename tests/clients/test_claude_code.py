@@ -178,7 +178,7 @@ def test_calls_that_would_touch_the_memory_do_not_run(claude: ClaudeCode) -> Non
 
 
 def test_init_connects_the_client_without_the_plugin(claude: ClaudeCode) -> None:
-    assert "Claude Code" in claude.keepthread("init")
+    assert "Claude Code" in claude.keepthread("init", "--client", "claude-code")
     shown, admitted = claude.ask(
         "capture what CI says",
         [("Bash", {"command": "cat ci.yml"})],

@@ -81,7 +81,7 @@ def test_calls_are_captured_and_cited_and_the_next_session_knows(client: str, wo
         (home / ".gemini/settings.json").write_text(json.dumps(mine), encoding="utf-8")
     keepthread = str(Path(sys.executable).parent / "keepthread")
     subprocess.run(
-        [keepthread, "init"], env={"HOME": str(home), "PATH": ""}, cwd=world.tree, check=True
+        [keepthread, "init", "--yes", "--no-lines"], env={"HOME": str(home), "PATH": ""}, cwd=world.tree, check=True
     )
     session(client, world)
     entries = archived(str(home / ".local/share/keepthread/memory.db"))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from keepthread.server.cli.main import main
+from keepthread.stores.launch import command_line
 from tests.server.world import World
 
 
@@ -86,11 +87,11 @@ def test_servers_without_the_relay_are_named_where_nothing_else_captures(
     folder.mkdir(parents=True)
     servers = {"mcpServers": {"git": {"command": "uvx"}, "time": {"command": "uvx"}}}
     (folder / "claude_desktop_config.json").write_text(json.dumps(servers), encoding="utf-8")
-    assert main(["init"], world.environ) == 0
+    assert main(["init", "--yes", "--no-wrap"], world.environ) == 0
     found = diagnose(world, capsys)[1]["Claude Desktop"]
     assert "git, time not behind the relay" in found["found"]
-    assert found["fix"] == "keepthread init --client claude-desktop --wrap"
-    assert main(["init", "--wrap"], world.environ) == 0
+    assert found["fix"] == command_line("init", "--client", "claude-desktop", "--wrap")
+    assert main(["init", "--yes", "--wrap"], world.environ) == 0
     found = diagnose(world, capsys)[1]["Claude Desktop"]
     assert found["found"].endswith("relayed: git, time") and found["state"] == "ok"
 
@@ -123,7 +124,7 @@ def test_rights_damage_and_a_client_that_starts_what_is_gone_are_failures(
     status, found = diagnose(world, capsys)
     assert status == 1
     assert found["rights"]["fix"].startswith(f"chmod 600 {world.db}")
-    assert found["Gemini CLI"]["fix"] == "keepthread init --client gemini"
+    assert found["Gemini CLI"]["fix"] == command_line("init", "--client", "gemini")
     world.db.write_bytes(b"no database" * 999)
     status, found = diagnose(world, capsys)
     assert (status, found["database"]["state"]) == (1, "FAIL")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from keepthread.server.cli.main import main
-from keepthread.server.clients.machine import find_launch
+from keepthread.stores.launch import command_line, find_launch
 from tests.server.capture.hooks import FIXTURES, archived
 from tests.server.terminal import at_terminal, environment
 
@@ -105,21 +106,70 @@ def test_everything_at_once_and_everything_undone(machine: Machine) -> None:
     assert machine.files() == before
 
 
-def test_without_a_terminal_it_connects_asks_nothing_and_says_how_to_have_the_rest(
+def test_without_a_terminal_and_unasked_it_shows_the_plan_and_writes_nothing(
     machine: Machine,
 ) -> None:
     machine.has(".gemini")
     file = machine.desktop(git=GIT)
+    before = machine.files()
     ran = subprocess.run(
         [sys.executable, "-m", "keepthread.server", "init"],
         env=machine.environ, cwd=machine.project, stdin=subprocess.PIPE, capture_output=True,
-        text=True, timeout=60, check=True,
+        text=True, timeout=60, check=False,
     )  # fmt: skip
+    assert ran.returncode == 2 and machine.files() == before
+    assert f"would change {file} (the old one is kept as {file}.before-keepthread)\n" in ran.stdout
     assert f"{find_launch({}).line('init', '--client', 'claude-desktop', '--wrap')}\n" in ran.stdout
     assert f"{find_launch({}).line('init', '--lines')}\n" in ran.stdout
+    said = "Nothing was written: run it at a terminal, or with --yes: "
+    assert said + find_launch({}).line("init", "--yes") in ran.stderr
+
+
+def test_without_a_terminal_a_client_that_is_named_is_connected_and_nothing_else(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine.has(".gemini")
+    file = machine.desktop(git=GIT)
+    assert machine.run("init", "--client", "claude-desktop") == 0
     servers = json.loads(file.read_text(encoding="utf-8"))["mcpServers"]
     assert servers["git"] == GIT and os.path.isabs(servers["keepthread"]["command"])
-    assert not (machine.project / "GEMINI.md").exists()
+    assert not (machine.home / ".gemini/settings.json").exists()
+    assert machine.run("init", "--client", "claude-desktop", "--client", "gemini", "--yes") == 0
+    capsys.readouterr()
+    assert machine.run("init") == 0  # there is nothing to agree to
+    assert "Nothing was written" not in capsys.readouterr().err
+
+
+def test_what_was_written_is_said_file_by_file_with_the_old_one(machine: Machine) -> None:
+    machine.has(".gemini")
+    file = machine.desktop(git=GIT)
+    shown = machine.typed("y\nn\nn\n", "init").partition("Make these changes?")[2]
+    assert f"  changed {file} (the old one is kept as {file}.before-keepthread)\n" in shown
+    assert f"  wrote {machine.home / '.gemini/settings.json'}\n" in shown
+
+
+def test_a_removal_says_where_the_memory_stays_and_how_to_delete_it(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine.has(".gemini")
+    machine.environ["XDG_DATA_HOME"] = str(machine.home / "my data")
+    assert machine.run("init", "--yes") == 0
+    assert machine.run("init", "--remove") == 0
+    assert "memory itself" not in capsys.readouterr().out
+    folder = machine.home / "my data/keepthread"
+    folder.mkdir(parents=True)
+    (folder / "memory.db").touch()
+    assert machine.run("init", "--remove") == 0
+    assert f"every project: {folder / 'memory.db'}\n" in (said := capsys.readouterr().out)
+    assert shlex.split(said.rpartition("undone: ")[2]) == ["rm", "-r", str(folder)]
+    other = machine.home / "o t/my.db"
+    other.parent.mkdir()
+    other.touch()
+    other.with_name("my.db.key").touch()
+    machine.environ["KEEPTHREAD_DB"] = str(other)
+    assert machine.run("init", "--remove") == 0
+    said = capsys.readouterr().out.rpartition("undone: ")[2]
+    assert shlex.split(said) == ["rm", str(other), f"{other}.key"]
 
 
 def test_yes_takes_every_offer_but_what_an_option_declines(machine: Machine) -> None:
@@ -154,12 +204,12 @@ def test_a_second_project_does_not_move_claude_desktop_unless_it_is_named(
 ) -> None:
     file = machine.desktop()
     before = machine.files()
-    assert machine.run("init") == 0
+    assert machine.run("init", "--yes") == 0
     first = file.read_text(encoding="utf-8")
     other = machine.home / "other"
     (other / ".git").mkdir(parents=True)
     monkeypatch.chdir(other)
-    assert machine.run("init") == 0
+    assert machine.run("init", "--yes", "--no-lines") == 0
     assert file.read_text(encoding="utf-8") == first
     assert f"works on: {machine.project}" in capsys.readouterr().out
     assert machine.run("init", "--client", "claude-desktop") == 0
@@ -174,10 +224,10 @@ def test_a_client_without_capture_is_told_so_honestly(
 ) -> None:
     machine.desktop()
     machine.has(".config/Code/User")
-    assert machine.run("init") == 0
+    assert machine.run("init", "--yes") == 0
     said = capsys.readouterr().out
     assert said.count("this client has no capture") == 2
-    assert "keepthread init --client vscode --wrap" in said
+    assert command_line("init", "--client", "vscode", "--wrap") in said
 
 
 def test_rules_that_cannot_be_read_are_left_and_said_so(
@@ -232,8 +282,8 @@ def test_past_sessions_are_not_imported_unasked(
     machine: Machine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     past_session(machine)
-    assert machine.run("init") == 0
-    assert find_launch({}).line("import", "--sessions") in capsys.readouterr().out
+    assert machine.run("init") == 2
+    assert command_line("import", "--sessions") in capsys.readouterr().out
     assert machine.run("init", "--yes", "--no-sessions") == 0
     assert machine.run("init", "--dry-run", "--sessions") == 0
     assert not list(machine.home.rglob("memory.db"))

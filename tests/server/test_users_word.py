@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from keepthread.server.cli.user import AGENT_MARKERS
+from keepthread.stores.launch import command_line
 from tests.server.world import Clock, Session, World
 
 
@@ -211,12 +212,12 @@ def test_a_workspaces_commands_are_asked_about_again_whenever_their_file_changes
     def hand_off() -> str:
         return session.done("hand_off", doing="porting", next="go on").text
 
-    assert "to run its commands: keepthread trust" in hand_off() and not ran.exists()
+    assert f"to run its commands: {command_line('trust')}" in hand_off() and not ran.exists()
     assert "[commands]" in _at_a_terminal(world, "trust")
     assert "plan-1 is done: verified by command" in hand_off()
     assert ran.read_text() == "x"
     world.write("keepthread.toml", "[commands]\n" + line + "more = 'true'\n")
-    assert "to run its commands: keepthread trust" in hand_off()
+    assert f"to run its commands: {command_line('trust')}" in hand_off()
     assert ran.read_text() == "x"
     assert "more = " in _at_a_terminal(world, "trust")
     hand_off()

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from keepthread.stores.journal import Transaction
+from keepthread.stores.launch import command_line
 from keepthread.stores.records import Author
 from keepthread.stores.tasks import add_task, add_task_version, get_task
 from keepthread.stores.windows import add_window_event
@@ -73,7 +74,7 @@ def start_task(
             if cited
             else (
                 "proposed: shown as such until the user confirms it "
-                "(the user's message as source, or: keepthread task)",
+                f"(the user's message as source, or: {command_line('task', 'GOAL')})",
             )
         )
         return Outcome("added" if cited else "proposed", stamp.id, remarks), stamp.seq

@@ -12,7 +12,8 @@ from keepthread.server.clients.changes import make
 from keepthread.server.clients.connect import connected, plan
 from keepthread.server.clients.descriptions import BY_NAME, CLIENTS
 from keepthread.server.clients.jsonc import find
-from keepthread.server.clients.machine import Launch, roots
+from keepthread.server.clients.machine import roots
+from keepthread.stores.launch import Launch
 
 LAUNCH = Launch("/opt/kéep thread/bin/keepthread")
 
@@ -149,7 +150,7 @@ def test_without_a_name_the_clients_that_are_there_are_connected(
     (home / ".config/Claude").mkdir(parents=True)
     assert main(["init", "--dry-run"], environ) == 0
     assert files(home) == {}
-    assert main(["init"], environ) == 0
+    assert main(["init", "--yes", "--no-lines"], environ) == 0
     said = capsys.readouterr().out
     assert "Gemini CLI" in said and "Claude Desktop" in said and "Cursor" not in said
     assert "this client has no capture" in said

@@ -11,9 +11,10 @@ import pytest
 from keepthread.server.clients.changes import make
 from keepthread.server.clients.connect import connected, plan
 from keepthread.server.clients.descriptions import BY_NAME
-from keepthread.server.clients.machine import Launch, roots
+from keepthread.server.clients.machine import roots
 from keepthread.server.clients.server_entries import relayed_and_bare
 from keepthread.server.clients.toml_table import NotToml
+from keepthread.stores.launch import Launch
 from tests.server.capture.hooks import archived
 from tests.server.capture.wire import KEEPTHREAD, SCRIPTED, Wire, call, lines
 from tests.server.world import World

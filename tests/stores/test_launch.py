@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from keepthread.server.clients import machine
-from keepthread.server.clients.machine import Launch, find_launch
+from keepthread.stores.launch import Launch, command_line, find_launch
 
 FROM = {
     "index": (None, ("keepthread",)),
@@ -38,7 +37,7 @@ def test_from_an_environment_of_uvx_it_is_uvx_with_the_same_source(
 ) -> None:
     noted, words = FROM[origin]
     monkeypatch.setattr(sys, "executable", str(tmp_path / "archive-v0/x/bin/python"))
-    monkeypatch.setattr(machine, "distribution", lambda name: Distribution(noted))
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: Distribution(noted))
     uvx = tmp_path / "a b/uvx"
     uvx.parent.mkdir()
     uvx.touch(0o755)
@@ -56,3 +55,22 @@ def test_from_an_installation_it_is_its_script_else_its_python(
     script.touch(0o755)
     assert find_launch({}) == Launch(str(script))
     assert os.path.isabs(find_launch({}).command)
+
+
+def test_a_hint_is_bare_only_where_a_shell_finds_this_very_installation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "für mich/bin/keepthread"
+    script.parent.mkdir(parents=True)
+    script.touch(0o755)
+    monkeypatch.setattr(sys, "executable", str(script.with_name("python")))
+    monkeypatch.setenv("PATH", "/usr/bin")
+    assert command_line("init", "--yes") == f"'{script}' init --yes"
+    (tmp_path / "bin").mkdir()
+    link = tmp_path / "bin/keepthread"
+    link.symlink_to(script)
+    monkeypatch.setenv("PATH", f"{link.parent}:/usr/bin")
+    assert command_line("remember", "two words") == "keepthread remember 'two words'"
+    link.unlink()
+    link.touch(0o755)  # another installation of that name
+    assert command_line("doctor") == f"'{script}' doctor"
