@@ -1,6 +1,7 @@
 """A secret that the archive redacted is refused or redacted in every later write, through a client."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from keepthread.stores.query import fetch_all
 from .world import Session, World
 
 SECRET = "hunter2horse"
-WRITES = [
+WRITES: list[tuple[str, dict[str, Any]]] = [
     ("record_decision", {"decision": f"Deploy with password {SECRET}", "reason": "the environment shows it"}),
     ("record_decision", {"decision": "Deploy by hand", "reason": f"the login {SECRET} works"}),
     ("record_fact", {"text": f"The login is {SECRET}", "kind": "observation", "source": "tool:Bash"}),
