@@ -10,7 +10,7 @@ everywhere. Symbolic links are never followed. A file that did not change is not
 import fnmatch
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import apsw
@@ -76,6 +76,14 @@ class _Known(NamedTuple):
     signature: str
 
 
+class _Seen(NamedTuple):
+    """A batch of files: what is new, what is left out, and how many had not changed."""
+
+    reads: list[FileRead]
+    skipped: tuple[Skipped, ...]
+    unchanged: int
+
+
 def is_corpus(path: str) -> bool:
     """True for a folder, and for a file that neither by its name nor by its beginning is JSON Lines."""
     if os.path.isdir(path):
@@ -98,27 +106,51 @@ def import_corpus(
     """
     found = _documents(place.tree, path)
     known = _imported(journal.connection, place.workspace)
-    files = entries = unchanged = 0
-    skipped: list[Skipped] = []
+    done = CorpusImported(0, 0, 0, ())
     for at in range(0, len(found), BATCH):
-        reads: list[FileRead] = []
-        for name in found[at : at + BATCH]:
-            read = _read(place.tree, name, known.get(name))
-            if isinstance(read, FileRead):
-                reads.append(read)
-            elif read is not None:
-                skipped.append(read)
-            else:
-                unchanged += 1
-        if reads:
+        seen = _look(place.tree, found[at : at + BATCH], known)
+        entries = 0
+        if seen.reads:
             with journal.transaction() as tx:
                 author = Author(ensure_workspace(tx.connection, place.workspace), "check")
-                entries += sum(
-                    _append(tx, author, r, place.tree, journal.anchor.key) for r in reads
+                entries = sum(
+                    _append(tx, author, r, place.tree, journal.anchor.key) for r in seen.reads
                 )
-        files += len(reads)
+        done = _sum(done, seen, entries)
         progress(min(at + BATCH, len(found)))
-    return CorpusImported(files, entries, unchanged, tuple(skipped))
+    return done
+
+
+def count_corpus(connection: apsw.Connection | None, place: Place, path: str) -> CorpusImported:
+    """Return what ``import_corpus`` would do, and do nothing; None where there is no database yet.
+
+    Raises CorpusFault.
+    """
+    found = _documents(place.tree, path)
+    known = _imported(connection, place.workspace) if connection is not None else {}
+    done = CorpusImported(0, 0, 0, ())
+    for at in range(0, len(found), BATCH):
+        seen = _look(place.tree, found[at : at + BATCH], known)
+        done = _sum(done, seen, sum(len(list(_parts(_text(r) or ""))) for r in seen.reads))
+    return done
+
+
+def _look(tree: str, names: Sequence[str], known: Mapping[str, _Known]) -> _Seen:
+    looked = [_read(tree, name, known.get(name)) for name in names]
+    return _Seen(
+        [found for found in looked if isinstance(found, FileRead)],
+        tuple(found for found in looked if isinstance(found, Skipped)),
+        sum(found is None for found in looked),
+    )
+
+
+def _sum(done: CorpusImported, seen: _Seen, entries: int) -> CorpusImported:
+    return CorpusImported(
+        done.files + len(seen.reads),
+        done.entries + entries,
+        done.unchanged + seen.unchanged,
+        done.skipped + seen.skipped,
+    )
 
 
 def _documents(tree: str, path: str) -> list[str]:

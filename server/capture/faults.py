@@ -10,12 +10,17 @@ from keepthread.stores.errors import StoreError
 LOG = "hook-errors.log"
 
 
+class NoEvent(Exception):
+    """What came in is no event; the message says why, and that nothing of it was stored."""
+
+
 def report(path: str, channel: str, error: Exception) -> None:
     """Tell of a fault of ``channel`` with the database at ``path``; never raises."""
     import traceback  # noqa: PLC0415  (with tokenize and textwrap a tenth of a hook's imports)
 
-    line = f"keepthread {channel}: {type(error).__name__}: {error}"
-    known = isinstance(error, StoreError)
+    known = isinstance(error, StoreError | NoEvent)
+    kind = "" if isinstance(error, NoEvent) else f"{type(error).__name__}: "
+    line = f"keepthread {channel}: {kind}{error}"
     detail = "" if known else "".join(traceback.format_exception(error))
     say(line)
     try:

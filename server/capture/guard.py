@@ -49,12 +49,17 @@ def main(environ: Mapping[str, str]) -> int:
     """Answer one PreToolUse event on stdin; print nothing where there is nothing to refuse."""
     try:
         payload = json.loads(sys.stdin.buffer.read().decode("utf-8", "replace"))
+        if not isinstance(payload, dict):
+            raise ValueError("it is no JSON object")
         reason = refusal(
             str(payload.get("tool_name", "")),
             payload.get("tool_input") or {},
             protected(environ),
             folder=str(payload.get("cwd") or os.getcwd()),
         )
+    except ValueError as error:
+        print(f"keepthread guard: what came on stdin is no event: {error}; nothing was refused", file=sys.stderr)
+        return 0
     except Exception as error:  # noqa: BLE001  (outermost: the client must go on whatever happens here)
         print(f"keepthread guard: {type(error).__name__}: {error}", file=sys.stderr)
         return 0

@@ -23,7 +23,7 @@ from keepthread.server.capture.events import (
     is_machine_text,
     prompt_refs,
 )
-from keepthread.server.capture.faults import report
+from keepthread.server.capture.faults import NoEvent, report
 from keepthread.server.capture.host import host_process
 from keepthread.server.capture.transcript_check import (
     missing_calls,
@@ -85,11 +85,9 @@ def main(client: str, environ: Mapping[str, str]) -> int:
 
 def handle(raw: bytes, environ: Mapping[str, str], path: str, client: str = "claude-code") -> str:
     """Archive one event; return what to print for the client to inject (only at SessionStart)."""
-    payload = json.loads(raw.decode("utf-8", "replace"))
+    payload = _parse(raw)
     if b"\\u" in raw:  # escapes are the only way in for what neither SQLite nor a path can hold
         payload = clean_value(payload)
-    if not isinstance(payload, dict):
-        raise ValueError("a hook's payload is a JSON object")
     if "cursor_version" in payload:
         client = "cursor"  # it runs the hooks of Claude Code's settings as well
     adapter = load_adapter(client)
@@ -118,7 +116,20 @@ def _read_payload(stream: BinaryIO) -> bytes:
         return raw
     while stream.read(1 << 20):
         pass
-    raise ValueError(f"the event is larger than {PAYLOAD_BYTES_MAX} bytes and was not archived")
+    raise NoEvent(f"the event is larger than {PAYLOAD_BYTES_MAX} bytes; nothing was stored")
+
+
+def _parse(raw: bytes) -> dict[str, Any]:
+    """Return the event. Raises NoEvent."""
+    if not raw.strip():
+        raise NoEvent("nothing came on stdin, where a client writes its event; nothing was stored")
+    try:
+        payload = json.loads(raw.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise NoEvent(f"what came on stdin is no JSON ({error}); nothing was stored") from error
+    if not isinstance(payload, dict):
+        raise NoEvent("what came on stdin is no JSON object, as an event is; nothing was stored")
+    return payload
 
 
 def _session_start(hook: Hook) -> str:

@@ -8,7 +8,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from keepthread.server.capture.corpus import CorpusFault, import_corpus, is_corpus
+from keepthread.server.capture.corpus import (
+    CorpusFault,
+    CorpusImported,
+    count_corpus,
+    import_corpus,
+    is_corpus,
+)
 from keepthread.server.capture.imports import Imported, import_file, import_lines
 from keepthread.server.capture.sessions import (
     Count,
@@ -24,6 +30,7 @@ from keepthread.server.places import Place, find_place
 from keepthread.server.settings import Settings, read_settings
 from keepthread.stores.database import open_database
 from keepthread.stores.journal import Journal, head
+from keepthread.stores.launch import command_line
 from keepthread.stores.transfer import export_lines, is_export_line, restore_lines
 from keepthread.validators.quoting import quote
 
@@ -31,7 +38,7 @@ _FAULTS_SHOWN = 20
 
 
 def bring(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    """``keepthread import FILE`` or ``--sessions``; exit 1 when a line was bad, 2 without a file."""
+    """``keepthread import FILE`` or ``--sessions``; exit 1 when a line was bad or left out, 2 without a file."""
     if bool(options.file) == options.sessions:
         print("keepthread import: name a file, or --sessions", file=sys.stderr)
         return 2
@@ -39,11 +46,13 @@ def bring(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     place = find_place(os.getcwd(), settings.workspace)
     if options.sessions:
         return _bring_sessions(options, environ, settings, place)
-    if options.dry_run:
-        print("keepthread import: --dry-run counts --sessions only", file=sys.stderr)
-        return 2
     try:
-        if is_corpus(options.file):
+        documents = is_corpus(options.file)
+        if options.dry_run and not documents:
+            said = "counts --sessions and documents only; what is imported twice is stored once"
+            print(f"keepthread import: --dry-run {said}", file=sys.stderr)
+            return 2
+        if documents:
             return _bring_corpus(options, settings, place)
         with _journal(settings) as journal:
             if _may_restore(options.file, journal, environ):
@@ -114,8 +123,11 @@ def _restore(options: argparse.Namespace, journal: Journal, place: Place) -> int
 
 def _bring_corpus(options: argparse.Namespace, settings: Settings, place: Place) -> int:
     try:
-        with _journal(settings) as journal:
-            done = import_corpus(journal, place, options.file, _progress())
+        if options.dry_run:
+            done = _count_corpus(options.file, settings, place)
+        else:
+            with _journal(settings) as journal:
+                done = import_corpus(journal, place, options.file, _progress())
     except CorpusFault as fault:
         print(f"keepthread: {fault}", file=sys.stderr)
         return 2
@@ -123,8 +135,9 @@ def _bring_corpus(options: argparse.Namespace, settings: Settings, place: Place)
         skipped = [s._asdict() for s in done.skipped]
         print(json.dumps({**done._asdict(), "skipped": skipped}, ensure_ascii=False))
         return 0
+    verb = "would be imported" if options.dry_run else "imported"
     print(
-        f"{done.files} files imported into {place.workspace} as {done.entries} entries, "
+        f"{done.files} files {verb} into {place.workspace} as {done.entries} entries, "
         f"{done.unchanged} unchanged, {len(done.skipped)} left out"
     )
     for path, why in done.skipped[:_FAULTS_SHOWN]:
@@ -132,6 +145,15 @@ def _bring_corpus(options: argparse.Namespace, settings: Settings, place: Place)
     if len(done.skipped) > _FAULTS_SHOWN:
         print(f"and {len(done.skipped) - _FAULTS_SHOWN} more; --json lists them")
     return 0
+
+
+def _count_corpus(path: str, settings: Settings, place: Place) -> CorpusImported:
+    reader = open_database(settings.db, "reader") if os.path.exists(settings.db) else None
+    try:
+        return count_corpus(reader, place, path)
+    finally:
+        if reader is not None:
+            reader.close()
 
 
 def _bring_sessions(
@@ -206,12 +228,14 @@ def _tell(done: Imported, place: Place, options: argparse.Namespace) -> int:
         print(f"{done.entries} entries imported into {place.workspace}, already here: {done.known}")
     if done.left_out:
         print(
-            f"keepthread: {done.left_out} records that are no entries were left out: a whole memory is restored "
-            "into an empty database, by a person at a terminal",
+            f"keepthread: {done.left_out} records that are no entries (facts, decisions, plan and so on) were left "
+            "out: they carry the user's authority, so only a person at a terminal restores them, with all the "
+            "rest, into an empty database. To do that, at a terminal, with a file that is not there yet: "
+            f"KEEPTHREAD_DB=NEW.db {command_line('import', options.file)}",
             file=sys.stderr,
         )
     for line, why in done.faults[:_FAULTS_SHOWN]:
         print(f"keepthread: line {line}: {why}", file=sys.stderr)
     if len(done.faults) > _FAULTS_SHOWN:
         print(f"keepthread: and {len(done.faults) - _FAULTS_SHOWN} more bad lines", file=sys.stderr)
-    return 1 if done.faults else 0
+    return 1 if done.faults or done.left_out else 0

@@ -10,6 +10,7 @@ import pytest
 from keepthread.stores.database import open_database
 from keepthread.stores.facts import FactDraft, add_fact, add_fact_event
 from keepthread.stores.journal import TABLES, Journal, verify_chain
+from keepthread.stores.launch import find_launch
 from keepthread.stores.query import fetch_all
 from keepthread.stores.records import Author, Citation
 from keepthread.stores.transfer import (
@@ -216,7 +217,7 @@ def test_a_person_at_a_terminal_restores_and_anyone_else_brings_entries_only(
         f"{len(lines)} records restored into {world.tree}, under their own ids",
     )
     status, shown = at_terminal(["import", "all.jsonl"], "", world.tree, by_person)
-    assert status == 0 and "0 entries imported" in shown, "entries that are there are known"
+    assert status == 1 and "0 entries imported" in shown, "entries that are there are known"
     damaged = "\n".join(lines).encode().replace(b"Two tests fail", b"Two \xe9ests fail")
     (world.tree / "damaged.jsonl").write_bytes(damaged)
     anew = {**environ, "KEEPTHREAD_DB": str(tmp_path / "anew.db")}
@@ -225,8 +226,9 @@ def test_a_person_at_a_terminal_restores_and_anyone_else_brings_entries_only(
     by_agent = {**environ, "KEEPTHREAD_DB": str(tmp_path / "agent.db"), "CLAUDECODE": "1"}
     status, shown = at_terminal(["import", "all.jsonl"], "", world.tree, by_agent)
     assert (
-        status == 0 and "7 entries imported" in shown and "19 records that are no entries" in shown
+        status == 1 and "7 entries imported" in shown and "19 records that are no entries" in shown
     )
+    assert f"KEEPTHREAD_DB=NEW.db {find_launch({}).line('import', 'all.jsonl')}" in shown
     found = archived(by_agent["KEEPTHREAD_DB"])
     assert {e.channel for e in found} == {"import"}
     assert [e.role for e in found] == ["user", "", "", "", "machine", "assistant", ""]

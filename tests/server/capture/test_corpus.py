@@ -24,14 +24,15 @@ def world(tmp_path: Path) -> World:
 
 
 def bring(
-    world: World, path: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    world: World, path: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    *options: str,
 ) -> dict[str, Any]:
     """Run ``keepthread import PATH`` in the work tree."""
     for name, value in {**world.environ, "KEEPTHREAD_CONFIG": "/none"}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(world.tree)
     capsys.readouterr()
-    assert main(["import", path, "--json"], os.environ) == 0
+    assert main(["import", path, "--json", *options], os.environ) == 0
     return dict(json.loads(capsys.readouterr().out))
 
 
@@ -42,6 +43,19 @@ def entries(memory: Memory) -> list[tuple[str, str]]:
         "SELECT p.text, o.text FROM entry e JOIN body p ON p.seq = e.seq AND p.field = 'path' "
         "JOIN body o ON o.seq = e.seq AND o.field = 'output' WHERE e.tool = 'import' ORDER BY e.seq",
     )
+
+
+def test_a_dry_run_counts_what_an_import_then_does(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.write("docs/ports.md", PORTS)
+    world.write("docs/long.md", "word " * 30_000)
+    world.write("docs/.env", "A=b")
+    counted = bring(world, "docs/", monkeypatch, capsys, "--dry-run")
+    assert not world.db.exists() and (counted["files"], counted["entries"]) == (2, 3)
+    assert bring(world, "docs/", monkeypatch, capsys) == counted
+    again = bring(world, "docs/", monkeypatch, capsys, "--dry-run")
+    assert (again["files"], again["unchanged"]) == (0, 2)
 
 
 def test_a_fact_cites_an_imported_document_and_goes_stale_with_it(

@@ -316,7 +316,19 @@ def test_a_payload_nobody_can_read_never_stops_the_client(
     done = _run(raw, db)
     assert (done.returncode, done.stdout) == (0, b"")
     log = Path(db).with_name("hook-errors.log").read_text(encoding="utf-8")
-    assert "keepthread hook: " in log
+    assert log.count("\n") == 1 and "keepthread hook: " in log
+    assert log.endswith("; nothing was stored\n") and "nothing was stored" in done.stderr.decode()
+
+
+@pytest.mark.parametrize("command", ["hook", "guard", "relay"])
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_is_a_short_usage_on_stdout(command: str, option: str, db: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "keepthread.server", command, option],
+        env={**os.environ, "KEEPTHREAD_DB": db}, stdin=subprocess.DEVNULL, capture_output=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(f"usage: keepthread {command} ".encode())
 
 
 @pytest.mark.parametrize("damage", ["folder", "garbage", "newer", "link"])
