@@ -12,12 +12,15 @@ from keepthread.validators.judges import grammar
 from keepthread.validators.sources import Source
 from keepthread.validators.statements import stretches
 from keepthread.validators.values import Claim
-from keepthread.validators.vocabulary import stem, synonyms
+from keepthread.validators.vocabulary import opposites, stem, synonyms
 
+_STATES: Final = (  # a word that stands behind a name alone: "appendonly no", "web running"
+    "yes|no|on|off|running|exited|stopped|active|inactive|failed|healthy|unhealthy|up|down"
+)
 _SETTING: Final = re.compile(
     r"(?P<indent>[ \t]*(?:- )?)(?:export |set |const |let |var )?"
     r"[\"']?(?P<key>[A-Za-z][\w.-]{0,47}(?: [A-Za-z]\w{0,20})?)[\"']?"
-    r"(?P<sign>\s*=>\s*|\s*:\s*|\s*=\s*|[ \t]+(?=[\w./-]+;$|(?:yes|no|on|off)$))(?P<value>[^=\s].*|)$"
+    rf"(?P<sign>\s*=>\s*|\s*:\s*|\s*=\s*|[ \t]+(?=[\w./-]+;$|(?:{_STATES})$))(?P<value>[^=\s].*|)$"
 )
 _SECTION: Final = re.compile(r"\s*\[{1,2}[\"']?([\w.\- ]{1,60})[\"']?\]{1,2}\s*$")
 _COMMENT: Final = re.compile(r"\s+(?:#|//).*$")
@@ -40,6 +43,7 @@ _TAIL: Final = re.compile(
     rf"(?i)\s*\b(?:(?:is|are|was) )?{_GIVEN}?(?: (?:in|for|of|on|at|by) .*)?\.?$"
 )
 _BEING: Final = re.compile(r"(?i)\s(?:is(?: set to| now)?|are|was|equals|=|:)\s|:\s")
+_NO_VALUES: Final = frozenset("set given there used needed required missing configured".split())
 _PLAIN: Final = re.compile(r"[a-z][\w.:/@-]*")
 _TOKENS: Final = re.compile(r"[\w.:/@-]*\w")
 _ARTICLE: Final = re.compile(r"(?i)^(?:the|an?|our|its)\s+")
@@ -148,7 +152,7 @@ def judge_settings(claim: Claim, sources: Sequence[Source]) -> tuple[str, Passag
 
 
 def _against(asked: _Asked, setting: Setting) -> str:
-    for rule in (_absence, _needs, _switch, _value):
+    for rule in (_absence, _needs, _switch, _state, _value):
         if why := rule(asked, setting):
             return why
     return ""
@@ -200,6 +204,16 @@ def _switch(asked: _Asked, setting: Setting) -> str:
     return f'the cited entry says "{setting.key}: {setting.value}"'
 
 
+def _state(asked: _Asked, setting: Setting) -> str:
+    """ "web has exited" against ``web running``."""
+    value = stem(setting.value.lower())
+    contrary = frozenset[str]().union(*map(opposites, synonyms(value)))
+    contrary |= frozenset(other for word in contrary for other in synonyms(word))
+    if _NOT.search(asked.text) or value in asked.words or not contrary & asked.words:
+        return ""
+    return f'the cited entry says "{setting.key}: {setting.value}"'
+
+
 def _value(asked: _Asked, setting: Setting) -> str:
     """ "The log level is debug" against ``LOG_LEVEL=warning``: one word in place of another."""
     said, shown = _given(asked.text, setting).lower(), setting.value.lower()
@@ -210,7 +224,12 @@ def _value(asked: _Asked, setting: Setting) -> str:
         or _NOT.search(asked.text)
     ):
         return ""
-    if said in shown or shown in said or {said, shown} & (_ON | _OFF | _EMPTY):
+    if (
+        said in shown
+        or shown in said
+        or said in _NO_VALUES
+        or {said, shown} & (_ON | _OFF | _EMPTY)
+    ):
         return ""
     if synonyms(stem(said)) & _words(f"{shown} {setting.key}"):
         return ""

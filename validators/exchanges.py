@@ -20,6 +20,7 @@ _RELATIONS: Final = (
     frozenset({"from", "of"}),
     frozenset({"for"}),
     frozenset({"as"}),
+    frozenset({"per"}),
 )
 _BENDING: Final = TIMES | {"except", "but"}
 _WAY: Final = re.compile(

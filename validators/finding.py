@@ -20,6 +20,7 @@ _ASSIGNED: Final = 1.5  # a value that stands right behind a word of the claim
 _COMPOUND: Final = 1.0
 _HYPHEN_WORDS: Final = re.compile(r"(?<![\w/.-])[A-Za-z]{2,}(?:-[A-Za-z]{2,})+(?![\w/-])")
 _ONLY_ASKED: Final = 0.5  # what stands in the arguments alone tells only what was asked
+_LISTED: Final = 0.2  # a path in a list of paths tells that it is there, nothing of its content
 _NEXT_NAME: Final = 0.3  # names come in company: each after the first tells less
 _NUMBERED: Final = frozenset(
     "pr issue order ticket invoice user customer account job run build request pull mr task card"
@@ -66,7 +67,7 @@ def find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) ->
                 continue
             shown = any(not p.in_args or sources[p.source].writes for p in proven)
             in_output = in_output or shown
-            strength += _specificity(value) * (1.0 if shown else _ONLY_ASKED)
+            strength += _specificity(value) * (_tells(proven, sources) if shown else _ONLY_ASKED)
             if any(is_assigned(claim, value, sources[p.source], p) for p in proven):
                 strength += _ASSIGNED
         elif value.negated or (agreed and agreed.accounts):
@@ -97,7 +98,7 @@ def find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) ->
         in_output = in_output or shown
         if not any(_reads(name, hit, sources) for hit in places):
             continue  # only another word for it: that does not count against, nor for
-        telling.append((2.0 if is_code_name(name) else 1.2) * (1.0 if shown else _ONLY_ASKED))
+        telling.append((2.0 if is_code_name(name) else 1.2) * (_tells(places, sources) if shown else _ONLY_ASKED))
     telling.sort(reverse=True)
     strength += sum(telling[:1]) + _NEXT_NAME * sum(telling[1:])
     strength += _COMPOUND * any(s.find(m) for m in _compounds(claim) for s in sources)
@@ -113,6 +114,12 @@ def find_all(claim: Claim, sources: Sequence[Source], agreed: Outcome | None) ->
         float(len(lost)),
         in_output,
     )
+
+
+def _tells(hits: Sequence[Hit], sources: Sequence[Source]) -> float:
+    """What a value that was found tells: in a list of paths no more than that it exists."""
+    shown = [sources[h.source] for h in hits if not h.in_args]
+    return _LISTED if shown and all(source.lists_paths for source in shown) else 1.0
 
 
 def _is_context(name: str, text: str) -> bool:

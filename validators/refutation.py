@@ -5,8 +5,9 @@ Each rule compares the claim with one sentence or clause of it; one that is as n
 does not speak against it silences them all.
 """
 
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 from keepthread.validators.config_lines import judge_settings
@@ -187,21 +188,36 @@ def _crossed(said: Statement, shown: Statement, match: _Match) -> str:
     keys = {other.key for term, other in match.same if term.key == other.key} | (
         {_DENIED} if said.negations else set()
     )
-    for one in clauses.values():
-        for two in clauses.values():
-            first = [k for k in one if k not in two]
-            second = [k for k in two if k not in one]
-            if not _are_alike(one, two):
-                continue
-            if min(len(first), len(second)) < 2 or second[0] in keys or first[-1] in keys:
-                continue
-            if first[0].isdigit() or second[0].isdigit():
-                continue  # "48 tests completed, 1 failed"
-            left = [sum(k not in keys | _LIGHT | HAPPENS for k in part) for part in (first, second)]
-            few = max(left) <= (2 if len(first) == len(second) else 1)
-            if first[0] in keys and second[-1] in keys and few:
-                return "the cited sentence says it of something else"
+    pairs = itertools.permutations(clauses.values(), 2)
+    if any(_joins(keys, one, two) for one, two in pairs):
+        return "the cited sentence says it of something else"
     return ""
+
+
+def _joins(keys: Collection[str], one: Sequence[str], two: Sequence[str]) -> bool:
+    """Whether a claim has the head of ``one`` and the tail of ``two``, and neither's other end.
+
+    "Docs are built on every push" of "Docs are built nightly, images on every push". What the claim
+    leaves out must be little, so that the two run in parallel.
+    """
+    first, second = _own(one, two), _own(two, one)
+    if min(len(first), len(second)) < 2 or not _are_alike(one, two):
+        return False
+    if first[0].isdigit() or second[0].isdigit():
+        return False  # "48 tests completed, 1 failed"
+    light = HAPPENS | _LIGHT
+    left = [sum(k not in keys and k not in light for k in part) for part in (first, second)]
+    few = max(left) <= (2 if abs(len(first) - len(second)) < 2 else 1)
+    tail = second[-2:] if len(second) > 2 else second[-1:]
+    head = first[0] in keys and first[-1] not in keys
+    return few and head and second[0] not in keys and any(key in keys for key in tail)
+
+
+def _own(clause: Sequence[str], other: Sequence[str]) -> list[str]:
+    """What only the one clause has, without light words where enough is left."""
+    own = [key for key in clause if key not in other]
+    telling = [key for key in own if key not in _LIGHT]
+    return telling if len(telling) > 1 else own
 
 
 def _are_alike(one: Sequence[str], two: Sequence[str]) -> bool:

@@ -26,8 +26,8 @@ _TOKEN: Final = re.compile(r"[A-Za-z0-9_@#$][\w./@#+'’-]*\w|[A-Za-z0-9_]|[,;]|
 _CODE: Final = re.compile(
     r"[{}<>|=\\$^~*]|\w\(|\)\.|::|^\s*(?:def|class|import|from|return|if|for)\b.*:?$"
 )
-_SPLIT: Final = re.compile(r"\s*[,;]\s+|\s+(?:and|but|while|whereas)\s+|\s[–—-]{1,2}\s")
-_SEGMENT: Final = frozenset(", ; and but while whereas or – — -- -".split())
+_SPLIT: Final = re.compile(r"\s*[,;]\s+|\s+(?:and|but|while|whereas|because)\s+|\s[–—-]{1,2}\s")
+_SEGMENT: Final = frozenset(", ; and but while whereas because or – — -- -".split())
 _PARTICLE: Final = re.compile(
     r"(?i)\b(log|sign|set|roll|back|shut|check|clean)(?:g?ging|ned|ning|ting|led|ling|ed|ing|s)? "
     r"(in|out|up|back|down)\b"
@@ -42,6 +42,7 @@ _EXCEPT: Final = frozenset("except excluding besides instead-of".split())
 _UNSETTLED: Final = re.compile(
     r"(?i)\b(?:unless|until|if|otherwise|whether|yet|or)\b|\b(?:all|every|any|no)\w*\b.{1,40}\bbut\b"
 )
+_ENDS_STATE: Final = re.compile(r"\W*$|[.,;]| (?:by|in|for|and|but|on|while)\b")
 _BEING: Final = frozenset("is are was were be been stays turned switched isn't aren't set".split())
 TIMES: Final = frozenset("before after afterwards during until since when while".split())
 HAPPENS: Final = lexicon.keys(
@@ -123,7 +124,7 @@ def read_statement(text: str) -> Statement:
         elif (
             low not in grammar.STOP
             or low in ("off", "i", "we")
-            or (low == "on" and before in _BEING)
+            or _is_switched(low, before, shown[match.end() :])
         ):
             terms.append(Term(word, lexicon.key(low), segment, denied))
     terms = _elliptic(terms, segment, denied)
@@ -131,6 +132,11 @@ def read_statement(text: str) -> Statement:
     return Statement(
         text, tuple(terms), negations, not _UNSETTLED.search(text), frozenset(half), max(0, head)
     )
+
+
+def _is_switched(low: str, before: str, behind: str) -> bool:
+    """Whether "on" is a state ("is on by default") and no preposition ("is on Friday")."""
+    return low == "on" and before in _BEING and _ENDS_STATE.match(behind) is not None
 
 
 def _elliptic(terms: list[Term], segment: int, denied: bool) -> list[Term]:
