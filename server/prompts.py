@@ -74,7 +74,7 @@ def add_prompts(server: MCPServer, memory: Memory, run: Run) -> None:
     @server.prompt(title="Review what is stored")
     async def review(
         right: Annotated[str, Field(description="Ids that you confirm: fact-3 task-1")] = "",
-        wrong: Annotated[str, Field(description="Ids of facts that are wrong")] = "",
+        wrong: Annotated[str, Field(description="Ids of what is wrong: fact-3 decision-2 plan-4")] = "",
     ) -> list[UserMessage]:
         """Look through memory: stale, disputed and reported records first. What you name is settled at once."""
         said = [

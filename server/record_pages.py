@@ -18,7 +18,7 @@ from keepthread.stores.parts import ids_of
 from keepthread.stores.query import fetch_all
 from keepthread.stores.questions import find_question
 from keepthread.stores.recent import show_agents_files
-from keepthread.stores.records import Entry, Fact, RecordId, parse_id
+from keepthread.stores.records import Decision, Entry, Fact, RecordId, parse_id
 from keepthread.stores.served import times_served
 from keepthread.stores.tasks import find_task
 from keepthread.stores.windows import find_window
@@ -244,13 +244,25 @@ def _decision_page(memory: Memory, record: RecordId) -> str | None:
     weak = seq in sound.weak
     lines = [
         decision_line(found, weak).removeprefix("- ").rstrip(),
-        "active" if found.active else "superseded",
+        _decision_state(memory, found),
     ]
     if found.supersedes:
         lines.append(f"superseded {', '.join(_names(memory, [found.supersedes]))}")
     if found.supports:
         lines.append(f"rests on {', '.join(_names(memory, found.supports))}")
     return "\n".join([*lines, *_use_lines(memory, seq)]) + "\n"
+
+
+def _decision_state(memory: Memory, decision: Decision) -> str:
+    if decision.active:
+        return "active"
+    dropped = decisions.dropped_by(memory.reader, decision.seq)
+    if dropped is None:
+        return "superseded"
+    message, reason = dropped
+    return f"dropped by the user, {' '.join(_names(memory, [message]))}" + (
+        f": {quote(reason)}" if reason else ""
+    )
 
 
 def _plan_page(memory: Memory, record: RecordId) -> str | None:
@@ -261,7 +273,7 @@ def _plan_page(memory: Memory, record: RecordId) -> str | None:
     for version in history:
         verify_record(memory.reader, version.seq)
     now = history[-1]
-    claim = ""
+    claim = " by the user" if now.dropped else ""
     if now.status == "done":
         seen = _names(memory, [now.evidence] if now.evidence else [])
         claim = f", verified by {proof(now.checks)}, {' '.join(seen)}" if now.verified else " (claimed, not verified)"

@@ -9,11 +9,13 @@ from typing import Any
 from keepthread.server.capture.append import append_message
 from keepthread.server.context.frame import quote
 from keepthread.server.memory import Memory
+from keepthread.stores.decisions import drop_decision, find_decision, load_decisions
 from keepthread.stores.doubts import doubt
 from keepthread.stores.errors import UnknownRecord
 from keepthread.stores.facts import add_fact_event, find_fact, load_facts
 from keepthread.stores.launch import command_line
-from keepthread.stores.records import Fact, Stamp, Task, parse_id
+from keepthread.stores.ledger import find_item, plan_items, skip_item
+from keepthread.stores.records import Decision, Fact, PlanItem, Stamp, Task, parse_id
 from keepthread.stores.tasks import add_task_version, find_task
 from keepthread.validators.gate_view import Caller
 from keepthread.validators.verdict import Outcome
@@ -66,6 +68,8 @@ def confirm(memory: Memory, record: str, *, via: str) -> str:
     A fact that a model reported becomes the user's instruction, a proposed goal the user's goal.
     """
     found = _find(memory, record)
+    if isinstance(found, Decision | PlanItem):
+        raise UnknownRecord(f"{found.id} needs no confirmation; --deny drops it.")
     if isinstance(found, Task):
         if found.state != "proposed":
             return f"{found.id} is {found.state}: only a proposed task waits for you"
@@ -95,28 +99,41 @@ def confirm(memory: Memory, record: str, *, via: str) -> str:
 
 
 def deny(memory: Memory, record: str, why: str, *, via: str) -> str:
-    """Say that a fact is wrong; return what was done. Raises UnknownRecord or Refused.
+    """Say that a record is wrong; return what was done. Raises UnknownRecord or Refused.
 
-    Evidence and user disagree: the fact goes to the re-verify queue with what rests on it. What only
-    the user's word stands behind is taken back.
+    A decision or plan item is dropped: it is served no more, and what rests on it is weakened.
+    Of a fact, evidence and user disagree: it goes to the re-verify queue with what rests on it. What
+    only the user's word stands behind is taken back.
     """
     found = _find(memory, record)
     if isinstance(found, Task):
         raise UnknownRecord(
-            f"{found.id} is a task; only facts can be denied. Begin another: {command_line('task', 'GOAL')}"
+            f"{found.id} is a task, which is not denied. Begin another: {command_line('task', 'GOAL')}"
         )
     caller, message = say(memory, f"{found.id} is wrong{f': {why}' if why else ''}", via=via)
+    user = caller.author._replace(origin="user")
+    if isinstance(found, Decision):
+        with memory.capture.transaction() as tx:
+            drop_decision(tx, user, found.seq, message.seq, why)
+        return (
+            f"dropped: {found.id}, {quote(found.decision)}; it is no longer served as settled, "
+            "and what rests on it is weakened"
+        )
+    if isinstance(found, PlanItem):
+        with memory.capture.transaction() as tx:
+            skip_item(tx, user, found, why or "dropped by the user")
+        return f"dropped: {found.id}, {quote(found.title)}; no agent takes it up again"
     if found.kind == "instruction-from-user":
         reason = why or "denied by the user"
         outcome = retract_fact(memory.gate, caller, fact=found.id, reason=reason, source=message.id)
         return done(outcome)
     with memory.capture.transaction() as tx:
-        doubt(tx, caller.author._replace(origin="user"), [found.seq], message.seq, why)
+        doubt(tx, user, [found.seq], message.seq, why)
     return f"denied: {found.id} is to be verified again, and so is what rests on it"
 
 
-def _find(memory: Memory, record: str) -> Fact | Task:
-    """Return the current fact or the task with this id. Raises UnknownRecord."""
+def _find(memory: Memory, record: str) -> Fact | Task | Decision | PlanItem:
+    """Return the task, current fact, active decision or plan item with this id. Raises UnknownRecord."""
     parsed, workspace = parse_id(record.strip()), memory.onlooker().author.workspace
     if parsed is not None and parsed.kind == "task":
         task = find_task(memory.reader, workspace, parsed)
@@ -127,8 +144,19 @@ def _find(memory: Memory, record: str) -> Fact | Task:
         fact = load_facts(memory.reader, [seq])[seq] if seq is not None else None
         if fact is not None and fact.current:
             return fact
+    if parsed is not None and parsed.kind == "decision":
+        seq = find_decision(memory.reader, workspace, parsed)
+        decision = load_decisions(memory.reader, [seq])[seq] if seq is not None else None
+        if decision is not None and decision.active:
+            return decision
+    if parsed is not None and parsed.kind == "plan":
+        place = find_item(memory.reader, workspace, parsed)
+        item = plan_items(memory.reader, workspace, items=[place])[0] if place is not None else None
+        if item is not None and not item.dropped:
+            return item
     raise UnknownRecord(
-        f"{record[:40]!r} is no current fact or task of this workspace; memory://facts lists the facts."
+        f"{record[:40]!r} is no current fact, active decision, plan item or task of this workspace; "
+        "memory://facts, memory://decisions and memory://plan list them."
     )
 
 

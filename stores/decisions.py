@@ -1,7 +1,8 @@
 """Decisions: settled questions with the reason that settled them.
 
 Contract: insert-only; a reason is mandatory; a decision is reversed only by another that names
-it in ``supersedes`` and brings its own reason. Active means superseded by none.
+it in ``supersedes`` and brings its own reason, or dropped by the user, which is an event of its own.
+Active means neither.
 """
 
 import json
@@ -12,7 +13,7 @@ import apsw
 
 from keepthread.stores.journal import Transaction
 from keepthread.stores.near import Near, near_records
-from keepthread.stores.parts import supports_of, words_and_tags
+from keepthread.stores.parts import supports_of, words_and_tags, words_of
 from keepthread.stores.query import fetch_all, fetch_one
 from keepthread.stores.record_vectors import RecordVectors
 from keepthread.stores.records import Author, Decision, Draft, RecordId, Stamp, Tags
@@ -41,6 +42,23 @@ def add_decision(tx: Transaction, author: Author, draft: DecisionDraft) -> Stamp
     children = {"support": [{"rests_on": s} for s in sorted(set(draft.supports))]}
     row = {"supersedes": draft.supersedes}
     return tx.append(author, Draft("decision", "decision", row, bodies, draft.scope, children))
+
+
+def drop_decision(
+    tx: Transaction, author: Author, decision: int, source: int, reason: str
+) -> Stamp:
+    """Append that the user drops an active decision; ``source`` is the user's message."""
+    row = {"decision": decision, "source": source, "event": "dropped"}
+    draft = Draft("decision_event", "decision_event", row, {"reason": reason}, numbered=False)
+    return tx.append(author, draft)
+
+
+def dropped_by(connection: apsw.Connection, decision: int) -> tuple[int, str] | None:
+    """Return the user's message that dropped a decision, and the reason; None where none did."""
+    row = fetch_one(
+        connection, "SELECT seq, source FROM decision_event WHERE decision = ?", (decision,)
+    )
+    return None if row is None else (row[1], words_of(connection, row[0]).get("reason", ""))
 
 
 def find_decision(connection: apsw.Connection, workspace: int, record: RecordId) -> int | None:

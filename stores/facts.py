@@ -309,11 +309,13 @@ def rests_on(connection: apsw.Connection, seqs: Iterable[int]) -> list[tuple[int
 
 
 def no_longer_current(connection: apsw.Connection, seqs: Iterable[int]) -> set[int]:
-    """Return which of ``seqs`` are facts that were superseded or retracted."""
+    """Return which of ``seqs`` are facts or decisions that were superseded, retracted or dropped."""
     rows = fetch_all(
         connection,
-        "SELECT seq FROM fact WHERE seq IN (SELECT value FROM json_each(?)) "
-        "AND seq NOT IN (SELECT seq FROM fact_current WHERE seq = fact.seq)",
+        "SELECT seq FROM fact WHERE seq IN (SELECT value FROM json_each(?1)) "
+        "AND seq NOT IN (SELECT seq FROM fact_current WHERE seq = fact.seq) UNION ALL "
+        "SELECT seq FROM decision WHERE seq IN (SELECT value FROM json_each(?1)) "
+        "AND NOT EXISTS(SELECT 1 FROM decision_active a WHERE a.seq = decision.seq)",
         (json.dumps(list(seqs)),),
     )
     return {r[0] for r in rows}
@@ -350,8 +352,8 @@ def weakened(
 ) -> set[int]:
     """Return the owners among ``links`` (see `rests_on`) that rest, at any depth, on what no longer holds.
 
-    That is a superseded, retracted or doubted fact, one of ``stale`` (its file changed), a suspect call,
-    or a fact that cites one.
+    That is a superseded, retracted or doubted fact, a superseded or dropped decision, one of ``stale``
+    (its file changed), a suspect call, or a fact that cites one.
     """
     below = {lower for _, lower in links}
     broken = no_longer_current(connection, below) | doubted(connection, below) | set(stale)

@@ -40,6 +40,7 @@ TABLES: Mapping[str, tuple[str, tuple[tuple[str, str], ...]]] = {
     ),
     "fact_event": ("fact_event", ()),
     "decision": ("decision", (("support", "owner"),)),
+    "decision_event": ("decision_event", ()),
     **{k: ("plan_event", (("plan_dep", "event"),)) for k in ("plan", "plan_event")},
     **{k: ("question_event", ()) for k in ("question", "question_event")},
     "refusal": ("refusal", ()),

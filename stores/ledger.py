@@ -44,6 +44,15 @@ def add_item_event(tx: Transaction, author: Author, item: PlanItem, state: PlanS
     return tx.append(author, _draft("plan_event", item.item, item.version + 1, item.task, state))
 
 
+def skip_item(tx: Transaction, author: Author, item: PlanItem, note: str) -> Stamp:
+    """Append that ``item`` is skipped as it stands, with a reason."""
+    state = PlanState(
+        item.title, item.description, "skipped", item.scope, item.depends_on, item.checks, note,
+        started_head=item.started_head,
+    )  # fmt: skip
+    return add_item_event(tx, author, item, state)
+
+
 def find_item(connection: apsw.Connection, workspace: int, record: RecordId) -> int | None:
     """Return the item (seq of its first event) with this id in this workspace."""
     row = fetch_one(
@@ -109,7 +118,7 @@ def _load(connection: apsw.Connection, seqs: list[int]) -> list[PlanItem]:
     rows = fetch_all(
         connection,
         "SELECT p.seq, p.item, f.number, p.version, p.task, p.status, p.verified, p.evidence, "
-        "coalesce(p.started_head, ''), j.agent, j.at FROM plan_event p JOIN journal j USING(seq) "
+        "coalesce(p.started_head, ''), j.agent, j.at, j.origin FROM plan_event p JOIN journal j USING(seq) "
         "JOIN journal f ON f.seq = p.item WHERE p.seq IN (SELECT value FROM json_each(?)) ORDER BY p.item, p.version",
         (wanted,),
     )
@@ -136,6 +145,7 @@ def _load(connection: apsw.Connection, seqs: list[int]) -> list[PlanItem]:
                 started_head=str(row[8]),
                 agent=str(row[9]),
                 at=str(row[10]),
+                dropped=row[5] == "skipped" and row[11] == "user",
             )
         )
     return found

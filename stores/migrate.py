@@ -15,6 +15,7 @@ MIGRATIONS = (
     "0001_initial.sql",
     "0002_read_the_small_side.sql",
     "0003_redacted_values.sql",
+    "0004_drop_decisions.sql",
 )
 LATEST = len(MIGRATIONS)
 

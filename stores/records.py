@@ -182,6 +182,7 @@ class PlanItem(NamedTuple):
     started_head: str
     agent: str
     at: str
+    dropped: bool = False  # skipped by the user: no agent takes it up again
 
 
 class Question(NamedTuple):

@@ -28,6 +28,7 @@ REFERENCES: Mapping[str, tuple[str, ...]] = {
     "dispute": ("old",),
     "fact_event": ("fact", "source"),
     "decision": ("supersedes",),
+    "decision_event": ("decision", "source"),
     "plan_event": ("item", "task", "evidence"),
     "plan_dep": ("needs",),
     "question_event": ("question", "blocks", "source"),

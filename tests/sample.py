@@ -3,6 +3,7 @@
 from keepthread.server.capture.append import append_call, append_message
 from keepthread.server.capture.events import Call
 from keepthread.server.memory import Memory
+from keepthread.server.users_word import deny
 from keepthread.stores.journal import Journal, head
 from keepthread.stores.records import Author, Stamp
 from keepthread.stores.workspaces import ensure_workspace
@@ -68,6 +69,8 @@ def fill(memory: Memory) -> int:
     )
     retract_fact(gate, caller, fact="fact-2", reason="it counted threads")
     record_decision(gate, caller, decision="Bind to 9090 only", reason="8080 is taken by the proxy")
+    record_decision(gate, caller, decision="Restart by hand", reason="nobody automated it yet")
+    deny(memory, "decision-2", "it is automated", via="terminal")
     update_plan_item(gate, caller, titles=["Change the port", "Restart the service"])
     update_plan_item(gate, caller, item="plan-1", status="in_progress")
     add_open_question(gate, caller, question="Who owns the proxy?", blocks="plan-2")

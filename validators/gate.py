@@ -27,7 +27,10 @@ from keepthread.validators.verdict import Outcome, Refusal, Refused, Write
 
 _TRIES = 3
 _EMBEDDED = ("observation", "inference", "instruction", "decision")
-_DECIDING = "fact fact_event decision plan plan_event question question_event task task_event erasure".split()
+_DECIDING = (
+    "fact fact_event decision decision_event plan plan_event question question_event task task_event "
+    "erasure"
+).split()
 
 Commit = Callable[[Transaction, Author, Write], tuple[Outcome, int | None]]
 """Writes an admitted Write; returns the outcome and the seq of the record it made, if any."""

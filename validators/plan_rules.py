@@ -43,6 +43,17 @@ def check_checks(checks: tuple[str, ...]) -> Refusal | None:
     return None
 
 
+def check_dropped(write: Write, view: View) -> Refusal | None:
+    """``declined_by_user``: what the user dropped is not taken up again by a model."""
+    if write.item is None or not write.item.dropped:
+        return None
+    return Refusal(
+        "declined_by_user",
+        f"the user dropped {write.item.id}.",
+        "Leave it. If it is needed after all, ask the user.",
+    )
+
+
 def resolve_dependencies(
     given: tuple[str, ...], item: PlanItem | None, view: View
 ) -> tuple[int, ...] | Refusal:

@@ -13,7 +13,7 @@ from keepthread.validators.citations import resolve_source
 from keepthread.validators.contradictions import Judge, resolve_contradiction
 from keepthread.validators.limits import check_empty, check_length, check_times, parse_scope
 from keepthread.validators.own_words import mark_own_words
-from keepthread.validators.plan_rules import check_progress, check_version
+from keepthread.validators.plan_rules import check_dropped, check_progress, check_version
 from keepthread.validators.relitigation import check_reason, resolve_settled
 from keepthread.validators.supports import check_circular, resolve_inference, resolve_supports
 from keepthread.validators.transience import check_transient
@@ -51,7 +51,7 @@ def rules_table(
         "decision": (
             *shape, budget, check_reason, *words, check_addressing, resolve_supports, resolve_settled(judge),
         ),
-        "plan": (*shape, *words, check_addressing, check_version, check_progress),
+        "plan": (*shape, *words, check_addressing, check_dropped, check_version, check_progress),
         "question": (*shape, *words, check_addressing),
         "answer": (*shape, *words, check_addressing),
         "retraction": (*shape, *words, check_addressing),

@@ -1,4 +1,4 @@
-"""Supports: what an inference or a decision rests on, fact ids or archive entries."""
+"""Supports: what an inference or a decision rests on: facts, archive entries, and decisions another one."""
 
 from keepthread.stores.records import parse_id
 from keepthread.validators.citations import check_citable
@@ -21,7 +21,8 @@ def resolve_inference(write: Write, view: View) -> Refusal | Write | None:
 
 
 def resolve_supports(write: Write, view: View) -> Refusal | Write | None:
-    """``unknown_support``: every support is a current fact or an entry of this workspace.
+    """``unknown_support``: every support is a current fact or an entry of this workspace; of a decision
+    also an active decision.
 
     Fills in ``supports``, ``confidence``, ``level``.
     """
@@ -31,7 +32,7 @@ def resolve_supports(write: Write, view: View) -> Refusal | Write | None:
     weights: list[float] = []
     levels: list[int] = []
     for given in write.supports_given:
-        found = _support(given.strip(), view)
+        found = _support(given.strip(), view, write.kind)
         if isinstance(found, Refusal):
             return found
         seqs.append(found[0])
@@ -60,7 +61,7 @@ def check_circular(write: Write, view: View) -> Refusal | None:
     )
 
 
-def _support(given: str, view: View) -> tuple[int, float, int] | Refusal:
+def _support(given: str, view: View, kind: str) -> tuple[int, float, int] | Refusal:
     """Return (seq, confidence, level) of one support."""
     name = given.rpartition("#")[2]
     record = parse_id(name)
@@ -80,6 +81,14 @@ def _support(given: str, view: View) -> tuple[int, float, int] | Refusal:
                 "Rest on what holds now: read_record shows its successor.",
             )
         return fact.seq, fact.confidence, fact.level
+    if record.kind == "decision" and kind == "decision":
+        decision = view.decision(name)
+        if decision is None or not decision.active:
+            state = "does not exist here" if decision is None else "is no longer active"
+            return Refusal(
+                "unknown_support", f"{name} {state}.", "memory://decisions lists the active ones."
+            )
+        return decision.seq, 1.0, USER
     if record.kind not in ("call", "msg"):
         return Refusal(
             "unknown_support",

@@ -182,7 +182,11 @@ def _add_user(add: Callable[[str, Command, str], argparse.ArgumentParser]) -> No
     remember = add("remember", user.remember, "keep a standing instruction (needs a terminal)")
     remember.add_argument("instruction")
     remember.add_argument("--everywhere", action="store_true", help="in every workspace")
-    confirm = add("confirm", user.confirm, "say that a fact or proposed task is right, or wrong (needs a terminal)")
-    confirm.add_argument("id", help="fact-3, or a proposed task-1")
-    confirm.add_argument("--deny", action="store_true", help="it is wrong: verify it again")
+    confirm = add("confirm", user.confirm, "say that a record is right, or wrong (needs a terminal)")
+    confirm.add_argument("id", help="fact-3, or a proposed task-1; with --deny also decision-2, plan-4")
+    confirm.add_argument(
+        "--deny",
+        action="store_true",
+        help="it is wrong: verify the fact again, drop the decision or plan item",
+    )
     confirm.add_argument("--why", default="", metavar="TEXT", help="what is right instead")

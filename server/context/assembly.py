@@ -160,7 +160,7 @@ def capture_lines(moment: Moment) -> list[str]:
     since = (at or get_window(moment.connection, window).at)[:16].replace("T", " ")
     return [
         f"capture: none since {since}, though {facts} fact{'s were' if facts > 1 else ' was'} recorded; facts "
-        "can cite only capture_file and earlier entries. Your user can run: {command_line('doctor')}"
+        f"can cite only capture_file and earlier entries. Your user can run: {command_line('doctor')}"
     ]
 
 

@@ -57,7 +57,10 @@ def goal_items(task_id: str, goal: str, constraints: Sequence[str], ref: int) ->
 
 
 def plan_section_items(moment: Moment) -> list[Item]:
-    """Focus in full; in progress; ready; blocked; the last five done; questions; counts of the rest."""
+    """Focus in full; in progress; ready; blocked; the last five done; questions; counts of the rest.
+
+    What the user dropped is not shown.
+    """
     focus, plan = moment.focus, moment.plan
     lines: list[Item] = []
     shown: set[int] = set()
@@ -83,7 +86,7 @@ def plan_section_items(moment: Moment) -> list[Item]:
         for q in moment.questions
         if (focus is None or q.blocks != focus.item) and scope_agrees(q.scope, scope)
     )
-    done = [i for i in plan if i.status in FINISHED]
+    done = [i for i in plan if i.status in FINISHED and not i.dropped]
     add(sorted(done, key=lambda i: i.seq)[-DONE_SHOWN:])
     add(i for i in plan if i.status == "pending")
     add(reversed(done))

@@ -8,9 +8,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 
 from keepthread.server.cli.user import AGENT_MARKERS
+from keepthread.stores.database import open_database
 from keepthread.stores.launch import command_line
 from tests.server.world import Clock, Session, World
 
@@ -169,7 +171,7 @@ def test_what_is_no_fact_and_no_task_is_said_to_be_none(
     world: World, session: Session, given: str
 ) -> None:
     _observed(world, session)
-    assert "is no current fact or task" in _at_a_terminal(world, "confirm", given)
+    assert "is no current fact, active decision, plan item or task" in _at_a_terminal(world, "confirm", given)
 
 
 def test_an_agent_cannot_confirm_in_the_users_name(world: World, session: Session) -> None:
@@ -224,3 +226,76 @@ def test_a_workspaces_commands_are_asked_about_again_whenever_their_file_changes
     assert ran.read_text() == "xx"
     shown = session.read("memory://record/plan-1")
     assert "verified by command, call-" in shown
+
+
+def _settled(session: Session) -> None:
+    session.done("record_decision", decision="Keep PostgreSQL for the archive", reason="it is backed up")
+    session.done(
+        "record_decision",
+        decision="Write the reports from the archive's views",
+        reason="they are close to the data",
+        supports=["decision-1"],
+    )
+
+
+def test_the_user_drops_a_decision_and_it_binds_nobody_any_more(
+    world: World, session: Session
+) -> None:
+    _settled(session)
+    told = _at_a_terminal(world, "confirm", "--deny", "decision-1", "--why", "we leave PostgreSQL")
+    assert "dropped: decision-1" in told and "weakened" in told
+
+    window = session.window()
+    assert "Keep PostgreSQL" not in window
+    assert "WEAKENED" in _line(window, "decision-2")
+    assert "Keep PostgreSQL" not in session.read("memory://decisions")
+    page = session.done("read_record", id="decision-1").text
+    assert "Keep PostgreSQL" in page and 'dropped by the user, msg-1: "we leave PostgreSQL"' in page
+    assert "dropped by the user" in _at_a_terminal(world, "show", "decision-1")
+
+    session.done(
+        "record_decision", decision="Drop PostgreSQL for the archive", reason="one file is easier to move"
+    )
+    session.refused(
+        "record_decision",
+        "unknown_support",
+        decision="Archive into files",
+        reason="one file is easier to move",
+        supports=["decision-1"],
+    )
+    assert "no current fact" in _at_a_terminal(world, "confirm", "--deny", "decision-1")
+    assert ", 0 faults" in _at_a_terminal(world, "verify")
+
+
+def test_the_user_drops_a_plan_item_and_no_agent_takes_it_up_again(
+    world: World, session: Session
+) -> None:
+    session.done("update_plan_item", titles=["Port routes", "Rewrite it in Rust", "Release"])
+    session.done("update_plan_item", item="plan-3", depends_on=["plan-2"])
+    assert "dropped: plan-2" in _at_a_terminal(world, "confirm", "--deny", "plan-2")
+
+    assert "Rust" not in session.window() and "Rust" not in session.read("memory://plan")
+    session.refused("update_plan_item", "declined_by_user", item="plan-2", status="in_progress")
+    again = session.done("update_plan_item", title="Rewrite it in Rust")
+    assert "plan-2 was dropped by the user" in again.text
+    session.done("update_plan_item", item="plan-3", status="in_progress")
+    page = session.done("read_record", id="plan-2").text
+    assert "plan-2: skipped by the user" in page and "dropped by the user" in page
+    assert "no current fact" in _at_a_terminal(world, "confirm", "--deny", "plan-2")
+
+
+def test_the_review_prompt_drops_what_it_names_as_wrong(world: World, session: Session) -> None:
+    _settled(session)
+    session.done("update_plan_item", title="Rewrite it in Rust")
+    text = session.prompt("review", {"wrong": "decision-1 plan-1"})
+    assert "dropped: decision-1" in text and "dropped: plan-1" in text
+    assert "Rust" not in session.window() and "Keep PostgreSQL" not in session.window()
+    assert "needs no confirmation" in session.prompt("review", {"right": "decision-2"})
+
+
+def test_no_model_drops_a_decision(world: World, session: Session) -> None:
+    _settled(session)
+    connection = open_database(str(world.db), "model")
+    with pytest.raises(apsw.AuthError):
+        connection.execute("INSERT INTO decision_event VALUES(99, 1, 1, 'dropped')")
+    connection.close()

@@ -77,6 +77,8 @@ def world(tmp_path: Path) -> World:
         client.call("record_fact", text="The timeout is 900", kind="observation", source="call-1")
         client.done("answer_question", question="question-1", answer="the platform team")
         client.done("retract_fact", fact="fact-3", reason="wrong file")
+        client.done("record_decision", decision="Log in JSON", reason="the collector reads it")
+        client.prompt("review", {"wrong": "decision-3"})
         client.done("hand_off", doing="Rounding.", next="The tax.")
     made.hook("SessionEnd", reason="exit")
     return made

@@ -137,6 +137,11 @@ def _create(
         made.append(_brief(item, created=True))
     action = "added" if seq is not None else "merged"
     remarks = tuple(f"{m['id']} exists already: {m['status']}" for m in made if not m["created"])
+    remarks += tuple(
+        f"{item.id} was dropped by the user: leave it"
+        for item in known.values()
+        if item.dropped and any(m["id"] == item.id for m in made)
+    )
     return Outcome(action, str(made[0]["id"]), remarks, {"items": made}), seq
 
 
