@@ -77,8 +77,6 @@ def world(tmp_path: Path) -> World:
         client.call("record_fact", text="The timeout is 900", kind="observation", source="call-1")
         client.done("answer_question", question="question-1", answer="the platform team")
         client.done("retract_fact", fact="fact-3", reason="wrong file")
-        client.done("record_decision", decision="Log in JSON", reason="the collector reads it")
-        client.prompt("review", {"wrong": "decision-3"})
         client.done("hand_off", doing="Rounding.", next="The tax.")
     made.hook("SessionEnd", reason="exit")
     return made
@@ -117,6 +115,17 @@ def placed(lines: list[str]) -> list[dict[str, Any]]:
     return rows
 
 
+def test_a_decision_that_the_user_dropped_comes_back_dropped(world: World, copy: Journal) -> None:
+    with world.connect() as client:
+        client.prompt("review", {"wrong": "decision-2"})
+    lines = exported(str(world.db), world.tree)
+    restore_lines(copy, str(world.tree), lines)
+    assert placed(exported(copy.path, world.tree)) == placed(lines)
+    assert "decision_event" in {json.loads(line)["kind"] for line in lines}
+    assert fetch_all(copy.connection, "SELECT seq FROM decision_active") == []
+    assert list(verify_chain(copy.connection)) == []
+
+
 def test_everything_comes_back_under_its_ids_and_the_chain_holds(
     world: World, copy: Journal
 ) -> None:
@@ -125,7 +134,7 @@ def test_everything_comes_back_under_its_ids_and_the_chain_holds(
     assert placed(exported(copy.path, world.tree)) == placed(lines)
     assert list(verify_chain(copy.connection)) == []
     kinds = {json.loads(line)["kind"] for line in lines}
-    assert kinds >= set(TABLES) - {"erasure", "task_event"}
+    assert kinds >= set(TABLES) - {"erasure", "task_event", "decision_event"}
     for words in ("timeout", "failed", "half"):
         assert matches(copy.path, words) == matches(str(world.db), words) != []
     before = world.memory()
