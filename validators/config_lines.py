@@ -189,7 +189,7 @@ def _switch(asked: _Asked, setting: Setting) -> str:
     if value in _FREQUENCY and _FREQUENCY[value] in asked.text.lower().split():
         return f'the cited entry says "{setting.key}: {setting.value}"'
     on = value in _ON
-    if not on and value not in _OFF:
+    if (not on and value not in _OFF) or _ABSENT.search(asked.text):
         return ""
     said = _STATE_WORDS.search(asked.text)
     denied = len(_NOT.findall(asked.text)) % 2 == 1

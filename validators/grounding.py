@@ -65,7 +65,6 @@ _LOST_WORD: Final = 1.0
 _LOST_NAME: Final = 2.0
 _LOCAL: Final = 1.4  # how much it counts that the words stand together
 _AGREED: Final = 1.0  # an outcome, an empty search or an order that agrees
-_LISTED: Final = 1.0  # a path in a list of paths: the file is there, no more
 _SAID: Final = 0.2  # a user's message is short and speaks of few things
 _ENOUGH: Final = -0.9
 _ENOUGH_WORDS: Final = -0.5  # of a claim of which neither value nor name was found
@@ -75,7 +74,6 @@ _SOME_WORDS: Final = 0.25  # the least share of words before embeddings are aske
 _TELLS_OF_QUESTION: Final = re.compile(
     r"(?i)\b(?:ask(?:s|ed)?|wonders?|wondered) (?:if|whether|how|what|why|when)\b"
 )
-_PATH_ALONE: Final = re.compile(r"\s*[\w./@+~-]*[./][\w./@+~-]*\s*")
 _RAN: Final = re.compile(
     r"(?i)\b(?:ran|(?:was|were|been) (?:run|executed|invoked|called|searched)|searched|executed)\b"
 )
@@ -226,7 +224,6 @@ def _about_it(
     score = found.strength + found.words - _LOST_WORD * found.lost_words
     score += _LOCAL * (local - found.words) - _LOST_NAME * found.lost_names
     score += _AGREED * bool(agreed) + _SAID * prose
-    score -= _LISTED * (found.lost_words > 0 and _only_listed(found, sources))
     short = (_ENOUGH if found.strength >= 1 or agreed else _ENOUGH_WORDS) - score
     if short <= 0 or similarity is None or best is None:
         return short <= 0
@@ -234,12 +231,6 @@ def _about_it(
         return False
     cosines = similarity(claim.text, [w.text for w in windows[:PASSAGES_MAX]])
     return max(cosines) >= (_CLOSE_SAID if prose else _CLOSE)
-
-
-def _only_listed(found: Found, sources: Sequence[Source]) -> bool:
-    """Whether all that was found are paths that stand alone on their lines."""
-    lines = [sources[h.source].line_at(h.start) for h in found.hits if not h.in_args]
-    return bool(lines) and all(_PATH_ALONE.fullmatch(line) for line in lines)
 
 
 def _is_of_another_run(claim: Claim, found: Found, sources: Sequence[Source]) -> bool:

@@ -50,6 +50,7 @@ _CHOICE: Final = re.compile(
     r"|\b(?:chose|choose|prefers?|picked|favou?rs?)\b[^.;]{1,30}?\bover\b"
 )
 _LINES: Final = re.compile(r"\r?\n|,\s*(?=\"\w+\"\s*:)")  # also the members of a JSON object
+_SENTENCES: Final = re.compile(r"[.!?]\s|\n")
 _CLAUSES: Final = re.compile(r"[.;,!?:]\s|\n| but | and ")
 _DENIED: Final = re.compile(
     r"(?i)\b(?:not|never|no longer|cannot|[a-z]+n['’]t)\s+"
@@ -126,7 +127,7 @@ def judge_polarity(claim: Claim, passages: Sequence[str], *, prose: bool = False
         return ""
     nearest = [line for line, share in zip(lines, shares, strict=True) if share >= best - 0.05]
     against = _opposite_word(claim, nearest)
-    if against:
+    if against and not (prose and _says_both(claim, passages)):
         return against
     bounds = [_comparison(claim.text, line) for line in nearest]
     if all(bounds):
@@ -231,6 +232,17 @@ def _opposite_word(claim: Claim, lines: Sequence[str]) -> str:
         if contrary and not synonyms(stemmed) & shown.keys() and not contrary & said.keys():
             return f'the cited entry says "{shown[sorted(contrary)[0]]}", not "{word}"'
     return ""
+
+
+def _says_both(claim: Claim, passages: Sequence[str]) -> bool:
+    """Whether a sentence has a word of the claim and its contrary: "optional on docs, required on code"."""
+    said = {stem(word) for word in re.findall(r"[a-z]+", claim.text.lower())}
+    sentences = [s for passage in passages for s in _SENTENCES.split(passage)]
+    for sentence in sentences:
+        shown = {stem(word) for word in re.findall(r"[a-z]+", sentence.lower())}
+        if any(opposites(word) & shown for word in said & shown):
+            return True
+    return False
 
 
 def judge_substitution(claim: Claim, passage: str, *, prose: bool = False) -> str:

@@ -107,12 +107,6 @@ class Source:
                     break
         return hits
 
-    def line_at(self, place: int) -> str:
-        """Return the line of the text that holds an offset."""
-        start = self.text.rfind("\n", 0, place) + 1
-        stop = self.text.find("\n", place)
-        return self.text[start : stop if stop >= 0 else len(self.text)]
-
     def find_word(self, stemmed: str, *, in_args: bool = False) -> int:
         """First offset of a word with this stem, or -1; parts of identifiers are words too."""
         low = self.args_low if in_args else self.low
