@@ -54,7 +54,7 @@ def _handoff(moment: Moment) -> list[Item]:
 
 
 def _history(moment: Moment) -> list[Item]:
-    known = windows(moment.connection, moment.workspace, limit=WINDOWS_SHOWN)
+    known = windows(moment.connection, moment.workspace, agents_only=True, limit=WINDOWS_SHOWN)
     return [i for w in known if w.closed for i in episode_items(moment.connection, w)]
 
 

@@ -17,7 +17,7 @@ from keepthread.server.capture.host import session_of
 from keepthread.server.capture.windows import close_session, resolve_window
 from keepthread.server.context.assembly import Request, Window, assemble, pinned_size
 from keepthread.server.context.layout import STAGES
-from keepthread.server.context.moment import Kept, pick_focus
+from keepthread.server.context.moment import Kept, Moment, pick_focus
 from keepthread.server.context.tokens import TokenCounter
 from keepthread.server.handoff.commands import read_commands
 from keepthread.server.handoff.hearing import hear_user
@@ -35,6 +35,7 @@ from keepthread.stores.clock import Clock
 from keepthread.stores.database import Role, open_database
 from keepthread.stores.embeddings import BackgroundEmbedder
 from keepthread.stores.errors import ReadOnly, StorageFull, StoreError, UnknownRecord
+from keepthread.stores.facts import has_facts
 from keepthread.stores.journal import Journal, intact_records
 from keepthread.stores.ledger import plan_items
 from keepthread.stores.questions import open_questions
@@ -44,7 +45,7 @@ from keepthread.stores.search import Filters, Hit, recent_passages, search_passa
 from keepthread.stores.served import log_served
 from keepthread.stores.tasks import newest_task
 from keepthread.stores.vector_index import VectorIndex
-from keepthread.stores.vectors import how_to_reindex, stored_model
+from keepthread.stores.vectors import how_to_reindex, records_to_embed, stored_model
 from keepthread.stores.workspaces import USER_SCOPE, ensure_workspace, find_workspace
 from keepthread.validators.contradictions import Judge
 from keepthread.validators.gate import Gate, GateSettings
@@ -52,6 +53,7 @@ from keepthread.validators.gate_view import Caller
 from keepthread.validators.judges.local import Judgement, Statement, judge
 
 IDLE_SECONDS = 1_800.0
+_LOADING = "degraded: embedder loading, search and ranking use full text only"
 QUERY_CHARS_MAX = 1_000
 """What is searched for; a longer query is cut."""
 
@@ -198,7 +200,7 @@ class Memory:
             weights=self.settings.weights,
             kept=self.kept,
             status=lambda moment: (
-                self.status_lines() if moment.author.window or self._unwritable else ()
+                self._window_status(moment) if moment.author.window or self._unwritable else ()
             ),
         )
         if caller.author.window is not None:
@@ -279,11 +281,18 @@ class Memory:
         with self.capture.transaction() as tx:
             close_session(tx, session=session, event="ended", reason=reason)
 
+    def _window_status(self, moment: Moment) -> list[str]:
+        """Return the lines of a window: it ranks by stored vectors, so a model that still loads weakens it
+        only where a record waits for its vector."""
+        lines = self.status_lines()
+        waits = has_facts(self.reader, moment.workspace) and records_to_embed(self.reader, 1)
+        return lines if waits else [line for line in lines if line != _LOADING]
+
     def status_lines(self) -> list[str]:
-        """Say what does not work fully right now: the window and every search answer carry it."""
+        """Say what does not work fully right now: every search answer carries it."""
         lines = [f"degraded: {self._unwritable}"] if self._unwritable else []
         if self.embedder.state == "loading":
-            return [*lines, "degraded: embedder loading, search and ranking use full text only"]
+            return [*lines, _LOADING]
         if self.embedder.state != "ready":
             return [*lines, f"degraded: no embedder ({self.embedder.state}); full text only"]
         if self.embedding_fault():

@@ -271,6 +271,16 @@ def fact_events(connection: apsw.Connection, fact: int) -> list[FactEvent]:
     return [FactEvent(*row) for row in rows]
 
 
+def has_facts(connection: apsw.Connection, workspace: int) -> bool:
+    """True where a window of this workspace has facts to rank, the user's own of all workspaces included."""
+    row = fetch_one(
+        connection,
+        "SELECT EXISTS(SELECT 1 FROM fact_current WHERE workspace IN (?, 0))",
+        (workspace,),
+    )
+    return bool(row and row[0])
+
+
 def standing_instructions(connection: apsw.Connection, workspace: int) -> list[int]:
     """Return the user's own current instructions, oldest first; reported ones are none."""
     rows = fetch_all(

@@ -214,6 +214,20 @@ def newest_capture(connection: apsw.Connection, workspace: int | None = None) ->
     return row[0] or "" if row else ""
 
 
+def captures_by_client(
+    connection: apsw.Connection, workspace: int
+) -> list[tuple[str, str, int, str]]:
+    """Return (client, ``hook`` or ``relay``, entries, time of the newest) of what was captured in a workspace."""
+    rows = fetch_all(
+        connection,
+        "SELECT w.client, iif(e.channel = 'relay', 'relay', 'hook') way, count(*), max(j.at) FROM entry e "
+        "JOIN journal j USING(seq) JOIN window w ON w.seq = j.window "
+        f"WHERE e.workspace = ? AND {_CAPTURED} GROUP BY w.client, way ORDER BY max(j.at) DESC",
+        (workspace,),
+    )
+    return [(str(client), str(way), count, str(at)) for client, way, count, at in rows]
+
+
 def hooked_calls(connection: apsw.Connection, window: int, limit: int) -> list[Entry]:
     """Return the newest calls that a hook told of in a window, own ones too, newest first."""
     rows = fetch_all(

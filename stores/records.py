@@ -72,6 +72,8 @@ class Stamp(NamedTuple):
 
 DOORS = ("prompt", "terminal", "elicitation")
 """Where the user speaks to Keepthread itself, not in a chat: the ``tool`` of such a message."""
+TERMINAL = "terminal"
+"""The client of the windows in which a person's commands write: no agent's, so nothing is handed off there."""
 
 
 class Entry(NamedTuple):

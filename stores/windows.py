@@ -12,7 +12,7 @@ import apsw
 from keepthread.stores.journal import TABLES, Transaction
 from keepthread.stores.parts import words_of
 from keepthread.stores.query import fetch_all, fetch_one
-from keepthread.stores.records import Author, Draft, RecordId, Stamp, Window
+from keepthread.stores.records import TERMINAL, Author, Draft, RecordId, Stamp, Window
 
 CLOSING = ("compacted", "handed_off", "ended", "found_dead")
 
@@ -66,14 +66,18 @@ def windows(
     *,
     session: str = "",
     open_only: bool = False,
+    agents_only: bool = False,
     limit: int = 20,
 ) -> list[Window]:
-    """Return the windows of a workspace, newest first; ``session`` narrows to one client session."""
+    """Return the windows of a workspace, newest first; ``session`` narrows to one client session,
+    ``agents_only`` leaves those of a person's commands out."""
     sql, values = _SELECT + "WHERE j.workspace = ?", [workspace, *([session] if session else [])]
     if session:
         sql += " AND w.session = ?"
     if open_only:
         sql += f" AND {_CLOSED} = ''"
+    if agents_only:
+        sql += f" AND w.client <> '{TERMINAL}'"
     rows = fetch_all(connection, sql + f" ORDER BY w.seq DESC LIMIT {limit:d}", values)
     return [_window_from_row(connection, row) for row in rows]
 
@@ -126,6 +130,16 @@ def last_activity(connection: apsw.Connection, window: int) -> str:
         "SELECT at FROM journal WHERE seq = (SELECT max(coalesce((SELECT max(seq) FROM journal "
         "WHERE window = ?1 AND kind = k.value), ?1)) FROM json_each(?2) k)",
         (window, json.dumps(list(TABLES))),
+    )
+    return str(row[0]) if row else ""
+
+
+def newest_written(connection: apsw.Connection, window: int, kind: str) -> str:
+    """Return the time of the newest record of ``kind`` written in a window; ``""`` without one."""
+    row = fetch_one(
+        connection,
+        "SELECT at FROM journal WHERE window = ? AND kind = ? ORDER BY seq DESC LIMIT 1",
+        (window, kind),
     )
     return str(row[0]) if row else ""
 

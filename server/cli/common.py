@@ -9,6 +9,8 @@ from keepthread.server.places import find_place
 from keepthread.server.settings import read_settings
 from keepthread.stores.errors import StoreError
 from keepthread.stores.launch import command_line
+from keepthread.stores.records import TERMINAL
+from keepthread.stores.windows import sessions_window
 
 
 class NoDatabase(StoreError):
@@ -23,7 +25,7 @@ def open_memory(
 ) -> Iterator[Memory]:
     """Open the memory of the working directory's workspace; with ``model`` wait for the embedder.
 
-    The command line is one client with one window a workspace. Without ``create`` looking makes no
+    A command that writes does so in a window of its own, closed with it. Without ``create`` looking makes no
     database: NoDatabase says where there would be one.
     """
     settings = read_settings(environ)
@@ -33,7 +35,7 @@ def open_memory(
             f"clients with: {command_line('init')}"
         )
     place = find_place(os.getcwd(), settings.workspace)
-    memory = Memory(settings, place, client=Client("terminal", f"terminal:{place.workspace}"))
+    memory = Memory(settings, place, client=Client(TERMINAL, f"{TERMINAL}:{place.workspace}"))
     if model:
         memory.embedder.start()
         while memory.vectors.refresh(memory.reader):
@@ -42,4 +44,8 @@ def open_memory(
     try:
         yield memory
     finally:
-        memory.close()
+        try:
+            if sessions_window(memory.reader, memory.client.session) is not None:
+                memory.end_window(memory.client.session, "the command is over")
+        finally:
+            memory.close()

@@ -284,7 +284,7 @@ class Demo:
 
     async def _until_loaded(self, call: "Call") -> None:
         with anyio.move_on_after(MODEL_WAIT_SECONDS):
-            while "embedder loading" in await call("get_context", quiet=True):
+            while "embedder loading" in await call("search_archive", query="tax", quiet=True):
                 await anyio.sleep(0.2)
 
     def _connect(self) -> None:

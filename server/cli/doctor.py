@@ -26,7 +26,7 @@ from keepthread.stores.database import SQLITE_FLOOR, open_database
 from keepthread.stores.embeddings import EmbeddingUnavailable, load_embedder
 from keepthread.stores.errors import StoreError
 from keepthread.stores.launch import command_line, find_launch
-from keepthread.stores.recent import newest_capture, newest_hooked
+from keepthread.stores.recent import captures_by_client, newest_capture, newest_hooked
 from keepthread.stores.workspaces import find_workspace
 
 _HOOK_SECONDS_MAX = 1.0
@@ -219,15 +219,15 @@ def _capture(setup: Setup) -> Iterator[Finding]:
         return  # said above
     try:
         workspace = find_workspace(reader, setup.place.workspace)
-        here = newest_capture(reader, workspace) if workspace is not None else None
+        here = captures_by_client(reader, workspace) if workspace is not None else []
         anywhere = newest_capture(reader)
     finally:
         reader.close()
     if here:
-        minutes = (time.time() - seconds(here)) / 60
-        yield Finding(
-            "ok", "capture", f"last one in {setup.place.workspace}: {here} ({minutes:,.0f} min ago)"
-        )
+        minutes = (time.time() - seconds(here[0][3])) / 60
+        by = "; ".join(f"{client} by {way} {count}, last {at}" for client, way, count, at in here)
+        found = f"last one in {setup.place.workspace} {minutes:,.0f} min ago: {by}"
+        yield Finding("ok", "capture", found)
     elif anywhere:
         yield Finding(
             "ok", "capture", f"none in {setup.place.workspace} yet; last one elsewhere: {anywhere}"

@@ -15,6 +15,7 @@ from keepthread.server.search_answer import parse_filters, search_text
 from keepthread.stores import archive, recent, refusals
 from keepthread.stores.database import open_database
 from keepthread.stores.journal import head
+from keepthread.stores.launch import command_line
 from keepthread.stores.query import fetch_all, fetch_value
 from keepthread.stores.vectors import count_unembedded, stored_model
 from keepthread.stores.windows import windows
@@ -73,11 +74,23 @@ def search(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
                 }
                 for h in hits
             ]
-            print(json.dumps({"hits": found, "status": memory.status_lines()}, ensure_ascii=False))
+            status = [*memory.status_lines(), *_without_vectors(memory)]
+            print(json.dumps({"hits": found, "status": status}, ensure_ascii=False))
             return 0 if found else 1
         text = search_text(memory, options.query, filters, options.limit, SEARCH_TOKENS)
-        print(text, end="")
+        print(*(f"! {line}\n" for line in _without_vectors(memory)), text, sep="", end="")
         return 0 if "\n- " in f"\n{text}" and "nearest miss" not in text else 1
+
+
+def _without_vectors(memory: Memory) -> list[str]:
+    """Say how much cannot be found by meaning yet; no server may be there to change that."""
+    waiting = count_unembedded(memory.reader) if memory.settings.embedder != "none" else 0
+    if not waiting:
+        return []
+    return [
+        f"degraded: {waiting} passages have no vectors yet and are found by their words only; a running "
+        f"server makes them, or: {command_line('reindex')}"
+    ]
 
 
 def listing(options: argparse.Namespace, environ: Mapping[str, str]) -> int:

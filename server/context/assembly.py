@@ -28,12 +28,13 @@ from keepthread.server.context.sections import (
 )
 from keepthread.server.context.tail import tail_items
 from keepthread.stores.archive import has_entries
+from keepthread.stores.clock import seconds
 from keepthread.stores.journal import head, intact_records
 from keepthread.stores.launch import command_line
 from keepthread.stores.recent import last_capture
 from keepthread.stores.records import Author, PlanItem
 from keepthread.stores.served import Served
-from keepthread.stores.windows import count_records, get_window
+from keepthread.stores.windows import count_records, get_window, newest_written
 
 NOTES = {
     "pinned": "the user's words",
@@ -53,9 +54,9 @@ MORE = {
 
 _FACT_TOKENS_MIN = 16  # no fact's line is shorter
 _FACTS_MIN = 60
-_UNCAPTURED_MIN = 4
-"""A hook tells of the very calls that record facts, so two of them after the last capture tell that it is
-gone; the last one's event may be on its way."""
+_UNCAPTURED_MIN, _SILENT_SECONDS_MIN = 4, 600.0
+"""Not every client's hooks tell of the calls that record facts, and one call may show several: only facts that
+go on for so long after the last capture tell that it is gone."""
 
 
 class WindowTooSmall(Exception):
@@ -156,6 +157,9 @@ def capture_lines(moment: Moment) -> list[str]:
     seen, at = last_capture(moment.connection, moment.workspace, window)
     facts = count_records(moment.connection, window, ("fact",), after=seen)
     if facts < (_UNCAPTURED_MIN if seen else 1):
+        return []
+    told = newest_written(moment.connection, window, "fact")
+    if seen and seconds(told) - seconds(at) < _SILENT_SECONDS_MIN:
         return []
     since = (at or get_window(moment.connection, window).at)[:16].replace("T", " ")
     return [

@@ -73,7 +73,7 @@ def previous_window(moment: Moment) -> Window | None:
     where there is one."""
     connection, author = moment.connection, moment.author
     other: Window | None = None
-    for window in windows(connection, moment.workspace, limit=_WINDOWS_LOOKED_AT):
+    for window in windows(connection, moment.workspace, agents_only=True, limit=_WINDOWS_LOOKED_AT):
         if not window.closed or (author.window is not None and window.seq >= author.window):
             continue
         same = author.task is None or joined_task(connection, window.seq) == author.task

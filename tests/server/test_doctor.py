@@ -45,7 +45,8 @@ def test_the_last_capture_is_seen(world: World, capsys: pytest.CaptureFixture[st
     world.bash("ls", "ci.yml")
     status, found = diagnose(world, capsys)
     assert status == 0
-    assert found["capture"]["found"].startswith(f"last one in {os.path.realpath(world.tree)}: ")
+    told = found["capture"]["found"]
+    assert told.startswith(f"last one in {os.path.realpath(world.tree)} 0 min ago: claude-code by hook 1, ")
     assert found["database"]["found"].endswith("sound")
 
 

@@ -1,11 +1,14 @@
 """Searching the archive as agents do: what comes first, what is left out, and where to read on."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from keepthread.server.cli.main import main
+from keepthread.stores.embeddings import BackgroundEmbedder
 from tests.server.world import Session, World
 
 
@@ -89,3 +92,31 @@ def test_reading_goes_on_where_the_snippet_was_cut(world: World, session: Sessio
     (offset,) = re.findall(r"^- call-1 @(\d+) .*disk quota", answer, re.M)
     page = session.done("read_record", id="call-1", offset=int(offset)).text
     assert "disk quota exceeded" in page
+
+
+def test_a_model_that_still_loads_is_told_only_where_an_answer_is_weaker_for_it(
+    world: World,
+) -> None:
+    world.bash("cat ci.yml", "timeout: 300")
+    never_loaded = BackgroundEmbedder("none")
+    with world.connect(embedder=never_loaded) as session:
+        assert "embedder loading" not in session.window()
+        found = session.done("search_archive", query="timeout").text
+        assert found.startswith("! degraded: embedder loading")
+        session.observe("The timeout is 300", source="call-1")
+        assert "! degraded: embedder loading" in session.window()
+
+
+def test_the_command_line_says_what_has_no_vectors_yet(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.bash("cat ci.yml", "timeout: 300")
+    monkeypatch.chdir(world.tree)
+    told = "degraded: 2 passages have no vectors yet"
+    assert main(["search", "timeout"], world.environ) == 0
+    assert f"! {told}" in capsys.readouterr().out.splitlines()[0]
+    assert main(["search", "timeout", "--json"], world.environ) == 0
+    assert json.loads(capsys.readouterr().out)["status"][0].startswith(told)
+    assert main(["reindex"], world.environ) == 0
+    assert main(["search", "timeout"], world.environ) == 0
+    assert "degraded" not in capsys.readouterr().out

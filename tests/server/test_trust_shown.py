@@ -1,5 +1,6 @@
 """Channel and level stand on every entry and fact that a client is shown, and lost capture is told."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,20 @@ def test_a_session_that_records_facts_while_nothing_is_captured_says_since_when(
         assert "keepthread doctor" in told
         world.bash("ls", "ci.yml")
         assert "capture: none" not in client.window()
+
+
+def test_many_facts_soon_after_a_capture_are_no_lost_capture(world: World) -> None:
+    world.bash("cat ci.yml", "timeout: 300, retries: 3, port: 8080, host: example, jobs: 4")
+    clock = Clock(time.time())
+    with world.connect(clock=clock) as client:
+        for claim in ("The timeout is 300", "The retries are 3", "The port is 8080", "The host is example"):
+            client.observe(claim, source="call-1")
+        clock.now += 25
+        client.observe("The jobs are 4", source="call-1")
+        clock.now += 7_000  # nobody did anything in the meantime
+        assert "capture: none" not in client.window()
+        client.observe("The jobs are 4 and the retries are 3", source="call-1")
+        assert "capture: none" in client.window()
 
 
 def test_a_session_without_any_capture_says_so_from_its_first_fact(world: World) -> None:

@@ -171,7 +171,9 @@ def test_what_is_no_fact_and_no_task_is_said_to_be_none(
     world: World, session: Session, given: str
 ) -> None:
     _observed(world, session)
-    assert "is no current fact, active decision, plan item or task" in _at_a_terminal(world, "confirm", given)
+    assert "is no current fact, active decision, plan item or task" in _at_a_terminal(
+        world, "confirm", given
+    )
 
 
 def test_an_agent_cannot_confirm_in_the_users_name(world: World, session: Session) -> None:
@@ -205,7 +207,7 @@ def test_a_workspaces_commands_are_asked_about_again_whenever_their_file_changes
     world: World, session: Session
 ) -> None:
     """Through the doors that people use: the terminal for trust, a tool for the checks."""
-    line = f'tests = "{sys.executable} -c \\"open(\'ran\', \'a\').write(\'x\')\\""\n'
+    line = f"tests = \"{sys.executable} -c \\\"open('ran', 'a').write('x')\\\"\"\n"
     world.write("keepthread.toml", "[commands]\n" + line)
     session.done("update_plan_item", title="Port", status="in_progress", checks=["command:tests"])
     session.done("update_plan_item", item="plan-1", status="done")
@@ -229,7 +231,9 @@ def test_a_workspaces_commands_are_asked_about_again_whenever_their_file_changes
 
 
 def _settled(session: Session) -> None:
-    session.done("record_decision", decision="Keep PostgreSQL for the archive", reason="it is backed up")
+    session.done(
+        "record_decision", decision="Keep PostgreSQL for the archive", reason="it is backed up"
+    )
     session.done(
         "record_decision",
         decision="Write the reports from the archive's views",
@@ -254,7 +258,9 @@ def test_the_user_drops_a_decision_and_it_binds_nobody_any_more(
     assert "dropped by the user" in _at_a_terminal(world, "show", "decision-1")
 
     session.done(
-        "record_decision", decision="Drop PostgreSQL for the archive", reason="one file is easier to move"
+        "record_decision",
+        decision="Drop PostgreSQL for the archive",
+        reason="one file is easier to move",
     )
     session.refused(
         "record_decision",
@@ -299,3 +305,16 @@ def test_no_model_drops_a_decision(world: World, session: Session) -> None:
     with pytest.raises(apsw.AuthError):
         connection.execute("INSERT INTO decision_event VALUES(99, 1, 1, 'dropped')")
     connection.close()
+
+
+def test_a_command_closes_its_window_and_hands_nothing_off(world: World) -> None:
+    world.bash("cat ci.yml", "timeout: 300")
+    world.hook("Stop", last_assistant_message="The tax is still to do.", prompt_id="p")
+    world.hook("SessionEnd", reason="other")
+    _at_a_terminal(world, "remember", "Keep commits small")
+    assert "open windows: -\n" in _at_a_terminal(world, "status")
+    log = _at_a_terminal(world, "log")
+    assert "- window-1 [" in log and "window-2" not in log
+    world.session = "the-next"
+    brief = world.hook("SessionStart", source="startup")
+    assert "The tax is still to do." in brief and "Keep commits small" in brief
