@@ -151,24 +151,18 @@ def _answers_alike(gap: Gap, claim: Clause, clause: Clause) -> bool:
         return True
     if gap.old[0].link != gap.new[0].link:
         return False
-    before = [
-        c.tokens[start - 1].key if start else ""
-        for c, start in ((clause, gap.start_old), (claim, gap.start_new))
-    ]
-    after = [
-        c.tokens[start + len(side)].key if start + len(side) < len(c.tokens) else ""
-        for c, start, side in (
-            (clause, gap.start_old, gap.old),
-            (claim, gap.start_new, gap.new),
-        )
-    ]
-    named = before[0] == before[1] and before[0] in lexicon.FUNCTIONAL
-    modified = (
-        after[0] == after[1] != ""
-        and gap.start_old < clause.subject
-        and not clause.verb == after[0]
-    )
-    return named or modified
+    before = _key_at(clause, gap.start_old - 1)
+    if before == _key_at(claim, gap.start_new - 1) and before in lexicon.FUNCTIONAL:
+        return True  # "the branch main"
+    after = _key_at(clause, gap.start_old + len(gap.old))
+    same = after == _key_at(claim, gap.start_new + len(gap.new)) != ""
+    return (
+        same and gap.start_old < clause.subject and after != clause.verb
+    )  # "the search team owns"
+
+
+def _key_at(clause: Clause, place: int) -> str:
+    return clause.tokens[place].key if 0 <= place < len(clause.tokens) else ""
 
 
 def _stands(token: Token, clause: Clause) -> bool:

@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 from keepthread.validators.judges import grammar, lexicon
 from keepthread.validators.sources import Source
 
-WHOLE_CHARS_MAX: Final = (
-    6_000  # of an entry that is read whole; of a longer one, where it speaks of the claim
-)
+# An entry up to this length is read whole, a longer one where it has words of the claim.
+_WHOLE_CHARS_MAX: Final = 6_000
 _LINES_MAX: Final = 200
+_REACH: Final = 400  # characters to either side of a word, where its line is longer
 _SHORT: Final = 5  # content words
 _SENTENCE_CHARS_MAX: Final = 240
 _WORDS: Final = range(2, 19)  # content words of a sentence that can be told apart
@@ -105,11 +105,7 @@ def read_statement(text: str) -> Statement:
         low = word.lower().replace("’", "'").removesuffix("'s")
         before = lows[-1] if lows else ""
         lows.append(low)
-        if (
-            head < 0
-            and terms
-            and (low in grammar.AUXILIARIES or grammar.is_finite(low, "", before))
-        ):
+        if head < 0 and terms and grammar.is_finite(low, "", before):
             head = len(terms)
         if low in _SEGMENT:
             terms = _elliptic(terms, segment, denied)
@@ -185,14 +181,15 @@ def statements_of(sources: Sequence[Source], words: Sequence[str]) -> Iterator[S
 
 def stretches(source: Source, words: Sequence[str]) -> list[tuple[int, int]]:
     """Where to read: all of a short text, of a long one the lines that have one of the words."""
-    if len(source.text) <= WHOLE_CHARS_MAX:
+    if len(source.text) <= _WHOLE_CHARS_MAX:
         return [(0, len(source.text))]
     lines: set[tuple[int, int]] = set()
     for word in words:
         for at in source.word_places(word):
-            start = source.text.rfind("\n", 0, at) + 1
-            stop = source.text.find("\n", at)
-            lines.add((start, stop if stop >= 0 else len(source.text)))
+            first = max(0, at - _REACH)
+            start = source.text.rfind("\n", first, at) + 1 or first
+            stop = source.text.find("\n", at, at + _REACH)
+            lines.add((start, stop if stop >= 0 else min(len(source.text), at + _REACH)))
     return sorted(lines)[:_LINES_MAX]
 
 

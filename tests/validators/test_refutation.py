@@ -1,6 +1,7 @@
 """Short lines of files, outputs and messages: what they say passes, and the contrary of it is refused."""
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,9 +48,15 @@ def test_the_refusal_quotes_the_line_that_says_otherwise() -> None:
     assert verdict.why == 'the cited entry says "release", not "main"'
 
 
-@pytest.mark.parametrize("line", ["a, " * 20_000, "not " * 20_000, "x: y\n" * 20_000, "[" * 20_000])
-def test_long_and_odd_lines_are_read_in_linear_time(line: str) -> None:
-    assert not ground("The port is not 8080 and never was", [shell("cat x", line)]).grounded
+@pytest.mark.parametrize(
+    "line",
+    ["a, ", "not ", "x: y\n", "[", "The queue is never in the port. ", "  queue:\n    port: 1\n"],
+)
+def test_long_and_odd_lines_are_read_in_little_time(line: str) -> None:
+    entry = shell("cat x", line * (300_000 // len(line)))
+    began = time.process_time()
+    ground("The port of the queue is never in the staging port", [entry])
+    assert time.process_time() - began < 2.0  # 0.1 s on an idle machine
 
 
 def test_json_of_one_line_is_no_sentence() -> None:
