@@ -13,11 +13,13 @@ from mcp import Client
 from keepthread.server.app import build_server
 from keepthread.server.capture.clients.adapter import NAMES as CLIENTS
 from keepthread.server.capture.events import OUR_TOOLS
-from keepthread.server.capture.hook import _EVENTS
 from keepthread.server.cli.main import build_parser
+from keepthread.server.clients.descriptions import BY_NAME
+from keepthread.server.clients.hook_entries import add_hooks
 from keepthread.server.memory import Memory
 from keepthread.server.places import Place
 from keepthread.server.settings import Settings
+from keepthread.stores.launch import Launch
 from keepthread.validators.confidence import _BY_LEVEL, inference_confidence
 
 MODULES = re.compile(r"(<!-- modules:begin[^\n]*\n).*?(<!-- modules:end -->)", re.DOTALL)
@@ -137,13 +139,25 @@ def test_the_readme_states_the_confidences_that_hold() -> None:
     assert float(stated["inference"]) == inference_confidence([1.0])
 
 
-def test_the_hooks_block_is_json_for_events_the_hook_knows() -> None:
+def test_the_hooks_block_is_what_init_writes() -> None:
     block = re.search(r"```json\n(\{\n  \"hooks\".*?)```", README, re.DOTALL)
     assert block is not None
-    hooks = json.loads(block[1])["hooks"]
-    assert set(hooks) <= {*_EVENTS, "SessionStart"}
-    commands = {h["command"] for entries in hooks.values() for e in entries for h in e["hooks"]}
-    assert commands == {"/abs/.venv/bin/keepthread hook claude-code"}
+    hooks = BY_NAME["claude-code"].hooks
+    assert hooks is not None
+    written = add_hooks("", hooks, Launch("/abs/.venv/bin/keepthread"), "claude-code")
+    assert json.loads(block[1]) == json.loads(written)
+
+
+def test_the_table_of_clients_names_the_files_that_init_writes() -> None:
+    connect = section("Connect a client")
+    for name in ("codex", "gemini", "cursor"):
+        given = {"home": "~", "codex": "~/.codex", "project": "."}
+        server, hooks = BY_NAME[name].server, BY_NAME[name].hooks
+        assert f"`{server.user.format_map(given)}`, `{server.project.format_map(given)[2:]}`" in connect
+        assert hooks is not None
+        beside = hooks.where.user.rpartition("/")[2]
+        row = connect.partition(f"| {BY_NAME[name].title} |")[2].partition("\n")[0]
+        assert f"`{beside}`" in row or "same file" in row and hooks.where.user == server.user
 
 
 def test_the_example_for_claude_desktop_starts_the_server() -> None:

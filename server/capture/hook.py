@@ -119,7 +119,7 @@ def _read_payload(stream: BinaryIO) -> bytes:
     raise NoEvent(f"the event is larger than {PAYLOAD_BYTES_MAX} bytes; nothing was stored")
 
 
-def _parse(raw: bytes) -> dict[str, Any]:
+def _parse(raw: bytes) -> Mapping[str, Any]:
     """Return the event. Raises NoEvent."""
     if not raw.strip():
         raise NoEvent("nothing came on stdin, where a client writes its event; nothing was stored")

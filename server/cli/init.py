@@ -132,6 +132,9 @@ def _closing(run: Run, connecting: Sequence[Connecting]) -> None:
         print(f"\n{one.client.title}")
         if one.client.name == "claude-desktop":
             print(f"  works on: {one.given['project']} (for another: run init there with --client)")
+        elif one.client.names_project and not one.given["project"]:
+            here = command_line("init", "--client", one.client.name, "--workspace", run.place.workspace)
+            print(f"  works on: the folder it is started in; to bind it to this project: {here}")
         print(f"  capture: {one.client.capture}")
         relayed = () if one.plugin else connected(one.client, one.given).relayed
         if relayed:

@@ -227,6 +227,8 @@ def test_a_client_without_capture_is_told_so_honestly(
     assert machine.run("init", "--yes") == 0
     said = capsys.readouterr().out
     assert said.count("this client has no capture") == 2
+    bound = command_line("init", "--client", "vscode", "--workspace", str(machine.project))
+    assert f"to bind it to this project: {bound}" in said
     assert command_line("init", "--client", "vscode", "--wrap") in said
 
 
