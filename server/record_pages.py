@@ -91,7 +91,7 @@ def entry_page(memory: Memory, entry: Entry, offset: int, max_tokens: int) -> st
             ("truncated", entry.truncated),
             ("written by a model: no evidence about the world", entry.model_written),
             ("a call to Keepthread itself: never evidence", entry.own),
-            ("SUSPECT: the client's transcript of the session does not know this call", entry.suspect),
+            ("SUSPECT: the client's transcript of the session does not know it", entry.suspect),
             ("erased", entry.erased),
         )
         if on
@@ -184,7 +184,7 @@ def _relation_lines(memory: Memory, fact: Fact, state: Standing, weak: bool) -> 
     if fact.supports:
         lines.append(f"rests on {', '.join(_names(memory, fact.supports))}")
     if state.suspect:
-        lines.append("SUSPECT: the transcript of its session does not know the cited call")
+        lines.append("SUSPECT: the transcript of its session does not know what it cites")
     if weak:
         lines.append("WEAKENED: something it rests on no longer holds")
     if state.superseded_by:

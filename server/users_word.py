@@ -12,7 +12,7 @@ from keepthread.server.memory import Memory
 from keepthread.stores.decisions import drop_decision, find_decision, load_decisions
 from keepthread.stores.doubts import doubt
 from keepthread.stores.errors import UnknownRecord
-from keepthread.stores.facts import add_fact_event, find_fact, load_facts
+from keepthread.stores.facts import add_fact_event, find_fact, load_facts, suspects
 from keepthread.stores.launch import command_line
 from keepthread.stores.ledger import find_item, plan_items, skip_item
 from keepthread.stores.records import Decision, Fact, PlanItem, Stamp, Task, parse_id
@@ -65,7 +65,8 @@ def remember(
 def confirm(memory: Memory, record: str, *, via: str) -> str:
     """Confirm a fact or a proposed task; return what was done. Raises UnknownRecord or Refused.
 
-    A fact that a model reported becomes the user's instruction, a proposed goal the user's goal.
+    A fact that a model reported, or that cites a suspect message, becomes the user's instruction, a proposed
+    goal the user's goal.
     """
     found = _find(memory, record)
     if isinstance(found, Decision | PlanItem):
@@ -79,7 +80,7 @@ def confirm(memory: Memory, record: str, *, via: str) -> str:
             add_task_version(tx, author, found, state="active", source=message.seq)
         kept = "".join(f", constraint {quote(c)}" for c in found.constraints)
         return f"confirmed: {found.id}, goal {quote(found.goal)}{kept}"
-    if found.reported:
+    if found.reported or (found.kind == "instruction-from-user" and _is_suspect(memory, found)):
         made = remember(
             memory,
             found.text,
@@ -130,6 +131,10 @@ def deny(memory: Memory, record: str, why: str, *, via: str) -> str:
     with memory.capture.transaction() as tx:
         doubt(tx, user, [found.seq], message.seq, why)
     return f"denied: {found.id} is to be verified again, and so is what rests on it"
+
+
+def _is_suspect(memory: Memory, fact: Fact) -> bool:
+    return bool(suspects(memory.reader, [fact.seq]))
 
 
 def _find(memory: Memory, record: str) -> Fact | Task | Decision | PlanItem:

@@ -45,12 +45,20 @@ class Capture(NamedTuple):
     output_sha256: str = ""  # of the whole output where the client cut it
     wrote: tuple[str, ...] = ()  # files the call wrote
     shell: str = ""  # the background shell in which a call of ours runs
-    suspects: tuple[str, ...] = ()  # ids of the calls that this check did not find
+    suspects: tuple[str, ...] = ()  # ids of the entries that this check did not find
     extra: str = ""  # fields of the channel's event that nobody knows yet, as JSON
 
 
 ROLES = {"call": "", "msg": "user", "say": "assistant", "sys": "machine"}
 """Kind of entry -> whose words it holds."""
+
+SUSPECT = (
+    "SELECT j.seq FROM tag t JOIN entry k USING(seq) JOIN journal j "
+    "ON j.kind = substr(t.value, 1, instr(t.value, '-') - 1) "
+    "AND j.number = CAST(substr(t.value, instr(t.value, '-') + 1) AS INTEGER) "
+    "WHERE t.name = 'suspect' AND k.channel = 'check'"
+)
+"""Entries that a check did not find in the client's transcript; a scope tag of that name marks nothing."""
 
 ENTRY_COLUMNS = (
     "SELECT e.seq, j.kind, j.number, e.workspace, j.window, j.task, j.agent, e.channel, e.level, e.role, "

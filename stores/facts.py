@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import apsw
 
+from keepthread.stores.archive import SUSPECT
 from keepthread.stores.journal import Transaction
 from keepthread.stores.near import Near, near_records
 from keepthread.stores.parts import supports_of, words_and_tags, words_of
@@ -33,11 +34,6 @@ NEAR_MAX = 12
 LIFTING = ("verified", "confirmed", "corroborated")
 """Events that end a doubt, where their entry is newer than the one that raised it."""
 
-_SUSPECT = (
-    "SELECT j.seq FROM tag t JOIN entry k USING(seq) JOIN journal j ON j.kind = 'call' "
-    "AND j.number = CAST(substr(t.value, 6) AS INTEGER) WHERE t.name = 'suspect' AND k.channel = 'check'"
-)
-"""Calls that a check did not find in the client's transcript; a scope tag of that name marks nothing."""
 
 
 class FactDraft(NamedTuple):
@@ -82,7 +78,7 @@ class Standing(NamedTuple):
     superseded_by: tuple[int, ...] = ()
     retracted: str = ""  # the reason
     confirmed: bool = False
-    suspect: bool = False  # cites a call that the client's transcript does not know
+    suspect: bool = False  # cites a call or a prompt that the client's transcript does not know
 
 
 def add_fact(tx: Transaction, author: Author, fact: FactDraft) -> Stamp:
@@ -227,7 +223,7 @@ def standing(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int, Stan
     for (fact,) in fetch_all(
         connection,
         "SELECT DISTINCT owner FROM citation WHERE owner IN (SELECT value FROM json_each(?)) "
-        f"AND entry IN ({_SUSPECT})",
+        f"AND entry IN ({SUSPECT})",
         (wanted,),
     ):
         update(fact, suspect=True)
@@ -345,10 +341,10 @@ def doubted(connection: apsw.Connection, seqs: Iterable[int]) -> set[int]:
 
 
 def suspects(connection: apsw.Connection, seqs: Iterable[int]) -> set[int]:
-    """Return which of ``seqs`` are suspect calls, or facts that cite one."""
+    """Return which of ``seqs`` are suspect entries, or facts that cite one."""
     rows = fetch_all(
         connection,
-        f"WITH suspect(seq) AS ({_SUSPECT}) "
+        f"WITH suspect(seq) AS ({SUSPECT}) "
         "SELECT seq FROM suspect WHERE seq IN (SELECT value FROM json_each(?1)) "
         "UNION SELECT owner FROM citation WHERE entry IN suspect "
         "AND owner IN (SELECT value FROM json_each(?1))",
@@ -363,7 +359,7 @@ def weakened(
     """Return the owners among ``links`` (see `rests_on`) that rest, at any depth, on what no longer holds.
 
     That is a superseded, retracted or doubted fact, a superseded or dropped decision, one of ``stale``
-    (its file changed), a suspect call, or a fact that cites one.
+    (its file changed), a suspect entry, or a fact that cites one.
     """
     below = {lower for _, lower in links}
     broken = no_longer_current(connection, below) | doubted(connection, below) | set(stale)

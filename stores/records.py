@@ -104,7 +104,7 @@ class Entry(NamedTuple):
     speaker: str
     erased: bool
     extra: str = ""  # what else its channel told, as JSON: never evidence
-    suspect: bool = False  # the client's own transcript does not know the call
+    suspect: bool = False  # the client's own transcript does not know it
 
     @property
     def trust(self) -> str:
@@ -213,6 +213,7 @@ class Task(NamedTuple):
     constraints: tuple[str, ...]
     source: int | None
     at: str
+    suspect: bool = False  # proposed, since the client's transcript does not know the message it is from
 
 
 class Window(NamedTuple):

@@ -1,7 +1,8 @@
 """Tasks: one goal with its constraints, kept in versions.
 
 Contract: a version is active only with a message of the user as its source (the schema holds
-it); a proposal never replaces a confirmed goal; old versions are kept.
+it), and only while that message is not suspect; a proposal never replaces a confirmed goal; old versions
+are kept.
 """
 
 import json
@@ -9,6 +10,7 @@ from typing import Any
 
 import apsw
 
+from keepthread.stores.archive import SUSPECT
 from keepthread.stores.journal import Transaction
 from keepthread.stores.parts import words_of
 from keepthread.stores.query import fetch_one
@@ -60,22 +62,23 @@ def newest_task(
 
 
 _SELECT = (
-    "SELECT t.seq, t.task, j.number, t.version, t.state, t.source, t.at FROM task_current t "
-    "JOIN journal j ON j.seq = t.task "
+    f"SELECT t.seq, t.task, j.number, t.version, t.state, t.source, t.at, coalesce(t.source IN ({SUSPECT}), 0) "
+    "FROM task_current t JOIN journal j ON j.seq = t.task "
 )
 
 
 def _task_from_row(connection: apsw.Connection, row: Any) -> Task:
-    words = words_of(connection, row[0])
+    words, suspect = words_of(connection, row[0]), row[4] == "active" and bool(row[7])
     return Task(
         task=row[1],
         id=f"task-{row[2]}",
         version=row[3],
-        state=str(row[4]),
+        state="proposed" if suspect else str(row[4]),
         goal=words.get("goal", ""),
         constraints=tuple(json.loads(words.get("constraints", "[]"))),
         source=row[5],
         at=str(row[6]),
+        suspect=suspect,
     )
 
 

@@ -46,7 +46,8 @@ _NETWORK_SERVERS = re.compile(
 def entry_confidence(entry: Entry) -> float:
     """Return the confidence that one entry gives an observation."""
     if entry.role == "user":
-        return 1.0 if entry.channel == "user" else _BY_LEVEL["import"]
+        said = 1.0 if entry.channel == "user" else _BY_LEVEL["import"]
+        return SUSPECT if entry.suspect else said
     base = _BY_LEVEL.get(entry.channel, 0.3)
     if is_web(entry):
         base = min(base, 0.6)

@@ -76,7 +76,7 @@ def resolve_contradiction(judge: Judge) -> Callable[[Write, View], Refusal | Wri
             if verdict.note and verdict.note not in write.remarks:
                 write = write._replace(remarks=(*write.remarks, verdict.note))
             if write.duplicate_of is None and _says_the_same(write, fact, cosine):
-                if write.kind == "inference" and view.is_weakened(fact):
+                if write.kind in ("inference", "instruction") and view.is_weakened(fact):
                     conflicts.append(Conflict(fact, True, "drawn anew from what holds now"))
                 else:
                     write = write._replace(duplicate_of=fact.seq)

@@ -126,7 +126,9 @@ class GateView:
         return [found[s] for s in seqs if s in found]
 
     def is_weakened(self, fact: Fact) -> bool:
-        return bool(facts.weakened(self._connection, facts.rests_on(self._connection, [fact.seq])))
+        below = facts.rests_on(self._connection, [fact.seq])
+        suspect = facts.suspects(self._connection, [fact.seq])
+        return bool(suspect or facts.weakened(self._connection, below))
 
     def similar_facts(
         self, text: str, subject: str, vector: bytes | None

@@ -61,6 +61,8 @@ def resolve_settled(judge: Judge) -> Callable[[Write, View], Refusal | Write | N
             standing = fact.kind == "instruction-from-user" and not fact.reported
             if not standing or given.lower() == "none" or not scope_agrees(write.scope, fact.scope):
                 continue
+            if view.is_weakened(fact):  # nobody knows that the user said it
+                continue
             verdict = judge(Statement(fact.text), Statement(write.text), cosine)
             if verdict.label == "contradiction" or _undoes(fact.text, write.text, cosine):
                 return Refusal(

@@ -74,7 +74,14 @@ def find_users_passage(text: str, source: str, view: View) -> tuple[Entry, int, 
             )
         return resolved
     best: tuple[float, Entry, int, int] | None = None
-    for entry in resolved.entries:
+    known = [e for e in resolved.entries if not e.suspect]
+    if not known:
+        return Refusal(
+            "not_the_users_words",
+            f"the client's transcript of the session does not know {resolved.entries[0].id}.",
+            "Ask the user: what the user confirms (keepthread remember, keepthread task) is the user's.",
+        )
+    for entry in known:
         if entry.role != "user" or entry.channel != "user":
             return Refusal(
                 "not_the_users_words",

@@ -42,7 +42,7 @@ class View(Protocol):
         """Facts by seq."""
 
     def is_weakened(self, fact: Fact) -> bool:
-        """True when something the fact rests on was superseded, retracted or doubted since."""
+        """True when something it rests on was superseded, retracted or doubted since, or it cites a suspect entry."""
 
     def similar_facts(
         self, text: str, subject: str, vector: bytes | None

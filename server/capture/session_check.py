@@ -47,7 +47,9 @@ def calls_not_in(file: str, client: str, session: str, calls: Sequence[Entry]) -
     if client == "codex":
         judged = [c for c in judged if c.tool.startswith(_CODEX_TOOLS)]
     missing = [c for c in judged if (c.tool, _called_with(c.args)) not in told.calls]
-    if client == "gemini" and missing:  # a hook of the user's may have changed what a call was made with
+    if (
+        client == "gemini" and missing
+    ):  # a hook of the user's may have changed what a call was made with
         heard = {(c.tool, _called_with(c.args)) for c in own}
         began = min(c.seen_at for c in own)
         unheard = {c[0] for c, at in told.calls.items() if at >= began and c not in heard}

@@ -58,6 +58,14 @@ def fact_items(
         if f.seq not in pinned
     ]
     blocks: dict[str, list[Item]] = {block: [] for block in BLOCKS}
+    blocks[BLOCKS[0]] += [
+        Item(
+            f"- {f.id} [SUSPECT: its session's transcript does not know the message; ask the user]: "
+            f"{quote(f.text)}\n",
+            f.seq,
+        )
+        for f in moment.suspect_instructions
+    ]
     for seq, score in reading.scores.items():
         fact = reading.facts.get(seq)
         if fact is not None and not _expired(moment, fact):
@@ -139,7 +147,7 @@ def _line(moment: Moment, reading: _Reading, fact: Fact) -> str:
     if state.failures:
         fields.append(_doubt_field(moment, state))
     if state.suspect:
-        fields.append("SUSPECT: its session's transcript does not know the call")
+        fields.append("SUSPECT: its session's transcript does not know what it cites")
     if weak:
         fields.append(
             "WEAKENED: what it rests on no longer holds; record it anew on what does, or retract it"

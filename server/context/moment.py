@@ -8,7 +8,7 @@ import apsw
 from keepthread.server.context.ranking import Weights
 from keepthread.server.context.staleness import FileWatch
 from keepthread.stores.fact_index import FactIndex
-from keepthread.stores.facts import load_facts, standing_instructions
+from keepthread.stores.facts import load_facts, standing_instructions, suspects
 from keepthread.stores.ledger import plan_items
 from keepthread.stores.questions import open_questions
 from keepthread.stores.records import (
@@ -56,6 +56,7 @@ class Moment(NamedTuple):
     questions: tuple[Question, ...]
     focus: PlanItem | None
     instructions: tuple[Fact, ...]  # the user's own, that apply here, oldest first
+    suspect_instructions: tuple[Fact, ...]  # those from messages that the client's transcript does not know
     explain: bool = False
 
     @property
@@ -88,6 +89,8 @@ def read_moment(
     questions = tuple(open_questions(connection, author.workspace))
     kept = kept or Kept()
     focus = item or pick_focus(items, questions)
+    stated = _instructions(connection, author.workspace, focus.scope if focus else ())
+    suspect = suspects(connection, [f.seq for f in stated])
     return Moment(
         connection=connection,
         author=author,
@@ -102,7 +105,8 @@ def read_moment(
         plan=items,
         questions=questions,
         focus=focus,
-        instructions=_instructions(connection, author.workspace, focus.scope if focus else ()),
+        instructions=tuple(f for f in stated if f.seq not in suspect),
+        suspect_instructions=tuple(f for f in stated if f.seq in suspect),
         explain=explain,
     )
 

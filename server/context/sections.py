@@ -24,11 +24,9 @@ def pinned_items(moment: Moment) -> list[Item]:
     if task is not None and task.state == "active":
         items.extend(goal_items(task.id, task.goal, task.constraints, task.task))
     elif task is not None:
-        items.append(
-            Item(
-                f"- proposed {task.id}, not confirmed by the user: {quote(task.goal)}\n", task.task
-            )
-        )
+        doubt = ", SUSPECT: its session's transcript does not know the message" if task.suspect else ""
+        line = f"- proposed {task.id}, not confirmed by the user{doubt}: {quote(task.goal)}\n"
+        items.append(Item(line, task.task))
     elif moment.last_goal is not None:
         goal = moment.last_goal
         items.append(

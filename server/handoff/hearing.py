@@ -27,7 +27,7 @@ def hear_user(journal: Journal, author: Author, after: int) -> int:
     Heard again after a restart, they change nothing: a message is held against a fact once.
     """
     said = recent(journal.connection, author.workspace, where="user", limit=MESSAGES_HEARD)
-    fresh = [message for message in said if message.seq > after and message.channel == "user"]
+    fresh = [m for m in said if m.seq > after and m.channel == "user" and not m.suspect]
     denied = [*_called_wrong(journal.connection, author.workspace, fresh)]
     denied += _stated_otherwise(journal.connection, author.workspace, fresh)
     standing = [(d, message) for d, message in denied if _stood(d.fact, message)]

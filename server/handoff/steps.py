@@ -20,10 +20,11 @@ _TELLING = ("command", "cmd", "script", "query", "pattern", "url", "prompt", "fi
 
 def step_line(entry: Entry) -> str:
     """Return ``- call-12 [Bash, 2026-11-30 20:15:00, hook level 1, failed]: "make test" → "2 failed"``."""
+    trust = _trust(entry) + (", SUSPECT" if entry.suspect else "")
     if entry.role:
         who = {"user": "user", "assistant": "assistant, claimed", "machine": "machine"}[entry.role]
-        return f"- {entry.id} [{who}, {_time(entry)}{_trust(entry)}]: {shortened(entry)}\n"
-    ended = _trust(entry) + (", failed" if entry.is_error else "") + (", SUSPECT" if entry.suspect else "")
+        return f"- {entry.id} [{who}, {_time(entry)}{trust}]: {shortened(entry)}\n"
+    ended = trust + (", failed" if entry.is_error else "")
     agent = f", by {quote(entry.agent, 40)}" if entry.agent else ""
     return f"- {entry.id} [{_tool(entry)}, {_time(entry)}{ended}{agent}]: {call_text(entry)} → {shortened(entry)}\n"
 

@@ -92,7 +92,7 @@ def retract_fact(
                 return cited
             entry = cited.entries[0]
         if found.kind == "instruction-from-user" and not found.reported:
-            if entry is None or entry.role != "user" or entry.channel != "user":
+            if entry is None or entry.role != "user" or entry.channel != "user" or entry.suspect:
                 return Refusal(
                     "not_the_users_words",
                     f"{found.id} is the user's own instruction; only the user takes it back.",

@@ -45,7 +45,9 @@ class Told:
         lines = (json.dumps(row, ensure_ascii=False) for row in self.rows)
         self.file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
-    def hears(self, tool: str, given: dict[str, Any], answer: Any, ref: str = "c", **more: Any) -> None:
+    def hears(
+        self, tool: str, given: dict[str, Any], answer: Any, ref: str = "c", **more: Any
+    ) -> None:
         self._event(
             {"codex": "PostToolUse", "gemini": "AfterTool"}[self.client],
             tool_name=tool, tool_input=given, tool_response=answer, tool_use_id=ref, **more,
@@ -64,7 +66,9 @@ class Told:
                 self._event("PostToolUse", **payload)
 
     def ends(self) -> None:
-        self._event("Stop" if self.client == "codex" else "AfterAgent", transcript_path=str(self.file))
+        self._event(
+            "Stop" if self.client == "codex" else "AfterAgent", transcript_path=str(self.file)
+        )
 
     def suspects(self) -> list[str]:
         return [e.args for e in archived(str(self.world.db)) if e.suspect]
@@ -144,7 +148,9 @@ def test_a_file_that_cannot_know_marks_nothing(told: Told, spoil: Callable[[Told
 
 
 def test_secrets_and_sub_agents_calls_are_not_judged(told: Told) -> None:
-    told.hears("Bash", {"command": "login --token ghp_" + "R7kQ2vXbN4tZ8mLc3pYw9sHd5fGj1aUe6oVi"}, "ok")
+    told.hears(
+        "Bash", {"command": "login --token ghp_" + "R7kQ2vXbN4tZ8mLc3pYw9sHd5fGj1aUe6oVi"}, "ok"
+    )
     told.hears("Bash", {"command": "ls"}, "a", agent_id="sub-1")
     told.ends()
     assert told.suspects() == []
@@ -172,7 +178,11 @@ def test_a_call_that_a_hook_of_the_users_may_have_changed_is_not_judged(world: W
 
 def test_what_codex_was_asked_for_in_other_words_is_known(world: World) -> None:
     told = Told(world, "codex")
-    asked = {"type": "function_call", "name": "shell", "arguments": '{"command": ["cat", "limits.yml"]}'}
+    asked = {
+        "type": "function_call",
+        "name": "shell",
+        "arguments": '{"command": ["cat", "limits.yml"]}',
+    }
     told.rows.insert(1, {"type": "response_item", "payload": asked})
     asked = {**asked, "arguments": '{"cmd": "cat ci.yml | head"}'}
     told.rows.insert(1, {"type": "response_item", "payload": asked})
