@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from keepthread.server.memory import Client, Memory
 from keepthread.server.places import find_place
-from keepthread.server.settings import read_settings
+from keepthread.server.settings import Settings, read_settings
 from keepthread.stores.errors import StoreError
 from keepthread.stores.launch import command_line
 from keepthread.stores.records import TERMINAL
@@ -19,6 +19,15 @@ class NoDatabase(StoreError):
     code = "no_database"
 
 
+def require_database(settings: Settings) -> None:
+    """Raise NoDatabase where there is none."""
+    if not os.path.exists(settings.db):
+        raise NoDatabase(
+            f"no memory at {settings.db} yet: the first session of a client with hooks makes it. Connect your "
+            f"clients with: {command_line('init')}"
+        )
+
+
 @contextmanager
 def open_memory(
     environ: Mapping[str, str], *, model: bool = False, create: bool = True
@@ -29,11 +38,8 @@ def open_memory(
     database: NoDatabase says where there would be one.
     """
     settings = read_settings(environ)
-    if not create and not os.path.exists(settings.db):
-        raise NoDatabase(
-            f"no memory at {settings.db} yet: the first session of a client with hooks makes it. Connect your "
-            f"clients with: {command_line('init')}"
-        )
+    if not create:
+        require_database(settings)
     place = find_place(os.getcwd(), settings.workspace)
     memory = Memory(settings, place, client=Client(TERMINAL, f"{TERMINAL}:{place.workspace}"))
     if model:

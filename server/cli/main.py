@@ -24,8 +24,15 @@ Command = Callable[[argparse.Namespace, Mapping[str, str]], int]
 
 def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     """Run one command."""
-    options = build_parser().parse_args(arguments)
+    parser = build_parser()
+    if not arguments:
+        parser.print_help(sys.stderr)
+        return 2
+    options = parser.parse_args(arguments)
     if options.workspace:
+        folder = os.path.expanduser(options.workspace.rpartition("=")[2])
+        if os.path.isabs(folder) and not os.path.isdir(folder):
+            parser.error(f"--workspace: no folder {folder}")
         environ = {**environ, "KEEPTHREAD_WORKSPACE": options.workspace}
     try:
         command: Command = options.command
@@ -47,6 +54,18 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
     except KeyboardInterrupt:
         print("keepthread: interrupted; what was committed is kept", file=sys.stderr)
     return 1
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no count, such as 10")
+    return int(text)
+
+
+def _at_least_one(text: str) -> int:
+    if not _count(text):
+        raise argparse.ArgumentTypeError("0 would show nothing")
+    return int(text)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -120,7 +139,7 @@ def _add_clients(add: Callable[[str, Command, str], argparse.ArgumentParser]) ->
 def _add_reading(add: Callable[[str, Command, str], argparse.ArgumentParser]) -> None:
     context = add("context", read.context, "print the window a new agent would get")
     context.add_argument("--stage", choices=("plan", "execute", "review"), default="execute")
-    context.add_argument("--max-tokens", type=int, default=0)
+    context.add_argument("--max-tokens", type=_count, default=0)
     context.add_argument("--item", default="", help="focus on this plan item")
     context.add_argument("--explain", action="store_true", help="show how each rank came about")
     context.add_argument("--brief", action="store_true", help="the short form that hooks inject")
@@ -130,10 +149,10 @@ def _add_reading(add: Callable[[str, Command, str], argparse.ArgumentParser]) ->
     search.add_argument("--since", default="")
     search.add_argument("--until", default="")
     search.add_argument("--scope", action="append", default=[])
-    search.add_argument("--limit", type=int, default=10)
+    search.add_argument("--limit", type=_at_least_one, default=10)
     show = add("show", read.show, "show any record with its evidence")
     show.add_argument("id")
-    show.add_argument("--offset", type=int, default=0)
+    show.add_argument("--offset", type=_count, default=0)
     plan = add("plan", read.listing, "print goal, constraints and the whole plan")
     plan.set_defaults(listing="plan")
     left = add("handoff", read.listing, "print what the last window left: CLAIMED and FOUND")

@@ -3,11 +3,10 @@
 import argparse
 import json
 import os
-import sys
 import time
 from collections.abc import Mapping
 
-from keepthread.server.cli.common import open_memory
+from keepthread.server.cli.common import open_memory, require_database
 from keepthread.server.embedding_worker import embed_batch
 from keepthread.server.settings import SettingsError, read_settings
 from keepthread.stores.anchor import Anchor
@@ -59,9 +58,7 @@ def guard(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 def verify(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """``keepthread verify``: exit 1 when anything does not hold."""
     settings = read_settings(environ)
-    if not os.path.exists(settings.db):
-        print(f"keepthread: no database at {settings.db} yet", file=sys.stderr)
-        return 2
+    require_database(settings)
     reader = open_database(settings.db, "reader")
     faults = [{"seq": seq, "fault": fault} for seq, fault in verify_chain(reader)]
     integrity = str(fetch_value(reader, "PRAGMA integrity_check"))
@@ -89,6 +86,7 @@ def verify(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 def reindex(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """``keepthread reindex``: drop all vectors and make them anew."""
     settings = read_settings(environ)
+    require_database(settings)
     journal = Journal(settings.db, open_database(settings.db, "trusted", vectors=True), time.time)
     with journal.transaction() as tx:
         drop_vectors(tx.connection)
@@ -111,7 +109,7 @@ def reindex(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
 def reconcile(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """``keepthread reconcile``: exit 1 when something claimed was refuted."""
-    with open_memory(environ) as memory:
+    with open_memory(environ, create=False) as memory:
         report = memory.reconcile(run_commands=not options.no_commands)
     refuted = [f.item.id for f in report.findings if f.verdict == "refuted"]
     if options.json:

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,7 +27,7 @@ PAGE_TOKENS = 4_000
 
 def context(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """``keepthread context``"""
-    with open_memory(environ) as memory:
+    with open_memory(environ, create=False) as memory:
         if options.brief:
             caller = memory.onlooker()
             text = brief_window(
@@ -56,7 +57,7 @@ def search(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """``keepthread search QUERY``; exit 1 when nothing matches."""
     filters = parse_filters(options.tool, options.since, options.until, options.scope)
     if isinstance(filters, str):
-        print(f"keepthread: {filters}")
+        print(f"keepthread search: {filters}", file=sys.stderr)
         return 2
     with open_memory(environ, model=True, create=False) as memory:
         if options.json:
@@ -84,7 +85,7 @@ def search(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
 def _without_vectors(memory: Memory) -> list[str]:
     """Say how much cannot be found by meaning yet; no server may be there to change that."""
-    waiting = count_unembedded(memory.reader) if memory.settings.embedder != "none" else 0
+    waiting = count_unembedded(memory.reader) if memory.embedder.state == "ready" else 0
     if not waiting:
         return []
     return [
