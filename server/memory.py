@@ -43,7 +43,7 @@ from keepthread.stores.recent import has_capture
 from keepthread.stores.records import Author, Entry
 from keepthread.stores.search import Filters, Hit, recent_passages, search_passages
 from keepthread.stores.served import log_served
-from keepthread.stores.tasks import newest_task
+from keepthread.stores.tasks import current_task
 from keepthread.stores.vector_index import VectorIndex
 from keepthread.stores.vectors import how_to_reindex, records_to_embed, stored_model
 from keepthread.stores.workspaces import USER_SCOPE, ensure_workspace, find_workspace
@@ -162,7 +162,7 @@ class Memory:
                 workspace = (
                     USER_SCOPE  # unknown here and not to be made: the user's own records only
                 )
-        task = newest_task(self.reader, workspace)
+        task = current_task(self.reader, workspace)
         author = Author(workspace, "user", task=task.task if task else None)
         return Caller(author, self.place.tree)
 

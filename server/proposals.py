@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NoReturn
 from keepthread.server.memory import Memory
 from keepthread.server.users_word import remember
 from keepthread.server.users_word import start_task as begin
-from keepthread.stores.tasks import newest_task
+from keepthread.stores.tasks import current_task
 from keepthread.validators.citations import REPORTED
 from keepthread.validators.gate_view import Caller
 from keepthread.validators.quoting import quote
@@ -43,12 +43,12 @@ def propose_task(
         f"Goal: {quote(goal)}",
         *(f"Constraint: {quote(c)}" for c in limits),
     ]
-    before = newest_task(memory.reader, caller.author.workspace)
+    before = current_task(memory.reader, caller.author.workspace)
     if before is not None and before.state == "active":
         lines.append(f"Instead of {before.id}: {quote(before.goal)}")
 
     def keep() -> Outcome:
-        return begin(memory, goal, limits, via=VIA, caller=caller, given_source="")
+        return begin(memory, goal, limits, via=VIA, caller=caller)
 
     return _proposal(memory, caller, "start_task", lines, keep)
 

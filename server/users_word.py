@@ -30,18 +30,10 @@ def start_task(
     *,
     via: str,
     caller: Caller | None = None,
-    given_source: str | None = None,
 ) -> Outcome:
-    """Begin a task in the user's words. Raises Refused. ``given_source``: see validators.writes.tasks."""
+    """Begin a task in the user's words. Raises Refused."""
     caller, message = say(memory, "\n\n".join((goal, *constraints)), via=via, caller=caller)
-    return begin(
-        memory.gate,
-        caller,
-        goal=goal,
-        constraints=constraints,
-        source=message.id,
-        given_source=given_source,
-    )
+    return begin(memory.gate, caller, goal=goal, constraints=constraints, source=message.id)
 
 
 def remember(
@@ -167,7 +159,7 @@ def _find(memory: Memory, record: str) -> Fact | Task | Decision | PlanItem:
 
 def done(outcome: Outcome) -> str:
     """Return what was done, as the user is told: the action and the record."""
-    return f"{outcome.action}: {outcome.id}"
+    return "\n".join((f"{outcome.action}: {outcome.id}", *outcome.remarks))
 
 
 def say(

@@ -2,7 +2,7 @@
 
 Contract: a version is active only with a message of the user as its source (the schema holds
 it), and only while that message is not suspect; a proposal never replaces a confirmed goal; old versions
-are kept.
+are kept. A version like the one before makes its task the newest again.
 """
 
 import json
@@ -13,7 +13,7 @@ import apsw
 from keepthread.stores.archive import SUSPECT
 from keepthread.stores.journal import Transaction
 from keepthread.stores.parts import words_of
-from keepthread.stores.query import fetch_one
+from keepthread.stores.query import fetch_all, fetch_one
 from keepthread.stores.records import Author, Draft, RecordId, Stamp, Task
 
 
@@ -48,17 +48,37 @@ def find_task(connection: apsw.Connection, workspace: int, record: RecordId) -> 
     return None if row is None else _task_from_row(connection, row)
 
 
-def newest_task(
-    connection: apsw.Connection, workspace: int, *, finished: bool = False
-) -> Task | None:
-    """Return the newest unfinished task of a workspace; or, with ``finished``, the newest done one."""
-    sign = "=" if finished else "<>"
+def unfinished_tasks(connection: apsw.Connection, workspace: int) -> list[Task]:
+    """Return the unfinished tasks of a workspace: the confirmed ones before those only proposed, each
+    the newest first. The first is the one that a new window works on.
+    """
+    rows = fetch_all(
+        connection,
+        _SELECT
+        + "WHERE t.workspace = ? AND t.state <> 'done' ORDER BY t.state = 'active' DESC, t.seq DESC",
+        (workspace,),
+    )
+    return [_task_from_row(connection, row) for row in rows]
+
+
+def current_task(connection: apsw.Connection, workspace: int) -> Task | None:
+    """Return the task that a new window works on, see ``unfinished_tasks``."""
+    return next(iter(unfinished_tasks(connection, workspace)), None)
+
+
+def last_finished_task(connection: apsw.Connection, workspace: int) -> Task | None:
+    """Return the newest done task of a workspace."""
     row = fetch_one(
         connection,
-        _SELECT + f"WHERE t.workspace = ? AND t.state {sign} 'done' ORDER BY t.seq DESC LIMIT 1",
+        _SELECT + "WHERE t.workspace = ? AND t.state = 'done' ORDER BY t.seq DESC LIMIT 1",
         (workspace,),
     )
     return None if row is None else _task_from_row(connection, row)
+
+
+def setter(task: Task) -> str:
+    """Return who set a task: its goal is the user's, or proposed by a model and not confirmed."""
+    return "proposed, not confirmed" if task.source is None else "the user's"
 
 
 _SELECT = (

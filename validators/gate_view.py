@@ -20,8 +20,10 @@ from keepthread.stores.records import (
     PlanItem,
     Question,
     RecordId,
+    Task,
     parse_id,
 )
+from keepthread.stores.tasks import unfinished_tasks
 from keepthread.stores.windows import count_records
 from keepthread.validators.known_secrets import KnownSecrets
 from keepthread.validators.secret_rules import Secret
@@ -180,6 +182,10 @@ class GateView:
 
     def items(self) -> list[PlanItem]:
         return ledger.plan_items(self._connection, self._workspace, self._caller.author.task)
+
+    def unfinished_tasks(self) -> list[Task]:
+        """The unfinished tasks of the workspace, the one worked on next first."""
+        return unfinished_tasks(self._connection, self._workspace)
 
     def entries_by_seq(self, seqs: Sequence[int]) -> dict[int, Entry]:
         return archive.entries(self._connection, list(seqs))

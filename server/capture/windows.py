@@ -11,7 +11,7 @@ from keepthread.server.places import Place
 from keepthread.stores.clock import seconds
 from keepthread.stores.journal import Transaction
 from keepthread.stores.records import Author, Window
-from keepthread.stores.tasks import newest_task
+from keepthread.stores.tasks import current_task
 from keepthread.stores.windows import (
     add_window,
     add_window_event,
@@ -149,7 +149,7 @@ def _open(
         work_tree=place.tree,
     )  # fmt: skip
     author = author._replace(window=made.seq)
-    task = newest_task(tx.connection, workspace)
+    task = current_task(tx.connection, workspace)
     if task is not None:
         author = author._replace(task=task.task)
         add_window_event(tx, author, made.seq, "joined_task", target=task.task)

@@ -20,7 +20,7 @@ from keepthread.stores.records import (
     Task,
     scope_agrees,
 )
-from keepthread.stores.tasks import get_task, newest_task
+from keepthread.stores.tasks import get_task, last_finished_task, unfinished_tasks
 
 FINISHED = ("done", "skipped")
 
@@ -52,6 +52,7 @@ class Moment(NamedTuple):
     weights: Weights
     task: Task | None
     last_goal: Task | None
+    other_tasks: tuple[Task, ...]  # unfinished, and not worked on here
     plan: tuple[PlanItem, ...]
     questions: tuple[Question, ...]
     focus: PlanItem | None
@@ -99,9 +100,14 @@ def read_moment(
         facts=kept.facts(author.workspace),
         weights=weights,
         task=task,
-        last_goal=newest_task(connection, author.workspace, finished=True)
+        last_goal=last_finished_task(connection, author.workspace)
         if task is None
         else None,
+        other_tasks=tuple(
+            other
+            for other in unfinished_tasks(connection, author.workspace)
+            if task is None or other.task != task.task
+        ),
         plan=items,
         questions=questions,
         focus=focus,

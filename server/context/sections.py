@@ -11,9 +11,11 @@ from keepthread.server.handoff.checks import proof
 from keepthread.stores.archive import entries
 from keepthread.stores.decisions import active_decisions
 from keepthread.stores.facts import load_facts, standing
-from keepthread.stores.records import Decision, PlanItem, Question, Tags, scope_agrees
+from keepthread.stores.records import Decision, PlanItem, Question, Tags, Task, scope_agrees
+from keepthread.stores.tasks import setter
 
 DONE_SHOWN = 5
+OTHER_TASKS_SHOWN = 5
 _PLAIN_TAG = re.compile(r"[A-Za-z0-9_./:@+~*#-]+")
 
 
@@ -48,6 +50,19 @@ def pinned_items(moment: Moment) -> list[Item]:
     return items
 
 
+def _other_tasks_line(tasks: Sequence[Task]) -> Item:
+    """Return the tasks that are unfinished and not worked on here, in one line: who set each, and its goal."""
+    shown = [
+        f"{task.id} ({setter(task)}) {quote(task.goal, 80)}" for task in tasks[:OTHER_TASKS_SHOWN]
+    ]
+    rest = len(tasks) - len(shown)
+    more = f"; and {rest} more" if rest else ""
+    return Item(
+        f"- unfinished, set aside: {'; '.join(shown)}{more} · start_task with its words comes back to one\n",
+        tasks[0].task,
+    )
+
+
 def goal_items(task_id: str, goal: str, constraints: Sequence[str], ref: int) -> list[Item]:
     """Return the lines that pinned must always show whole."""
     first = Item(f"- goal {task_id}: {quote(goal)}\n", ref, required=True)
@@ -55,12 +70,12 @@ def goal_items(task_id: str, goal: str, constraints: Sequence[str], ref: int) ->
 
 
 def plan_section_items(moment: Moment) -> list[Item]:
-    """Focus in full; in progress; ready; blocked; the last five done; questions; counts of the rest.
+    """Tasks set aside; focus in full; in progress; ready; blocked; the last five done; questions; counts of the rest.
 
     What the user dropped is not shown.
     """
     focus, plan = moment.focus, moment.plan
-    lines: list[Item] = []
+    lines = [_other_tasks_line(moment.other_tasks)] if moment.other_tasks else []
     shown: set[int] = set()
 
     def add(items: Iterable[PlanItem], *, full: bool = False) -> None:

@@ -318,3 +318,14 @@ def test_a_command_closes_its_window_and_hands_nothing_off(world: World) -> None
     world.session = "the-next"
     brief = world.hook("SessionStart", source="startup")
     assert "The tax is still to do." in brief and "Keep commits small" in brief
+
+
+def test_a_second_task_at_a_terminal_says_which_one_steps_aside(world: World) -> None:
+    _at_a_terminal(world, "task", "Port the export")
+    told = _at_a_terminal(world, "task", "Rename the settings")
+    assert "added: task-2" in told
+    assert 'task-1 steps aside, unfinished (the user\'s): "Port the export"' in told
+    back = _at_a_terminal(world, "task", "Port the export")
+    assert "merged: task-1" in back and "task-2 steps aside" in back
+    with world.connect() as session:
+        assert 'goal task-1: "Port the export"' in session.window()
