@@ -79,7 +79,7 @@ def find_users_passage(text: str, source: str, view: View) -> tuple[Entry, int, 
         return Refusal(
             "not_the_users_words",
             f"the client's transcript of the session does not know {resolved.entries[0].id}.",
-            "Ask the user: what the user confirms (keepthread remember, keepthread task) is the user's.",
+            f"Ask the user: what the user confirms ({command_line('remember', 'TEXT')}) is the user's.",
         )
     for entry in known:
         if entry.role != "user" or entry.channel != "user":

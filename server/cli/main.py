@@ -30,8 +30,8 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
         return 2
     options = parser.parse_args(arguments)
     if options.workspace:
-        folder = os.path.expanduser(options.workspace.rpartition("=")[2])
-        if os.path.isabs(folder) and not os.path.isdir(folder):
+        folder = os.path.expanduser(options.workspace)
+        if os.path.isabs(folder) and "=" not in folder and not os.path.isdir(folder):
             parser.error(f"--workspace: no folder {folder}")
         environ = {**environ, "KEEPTHREAD_WORKSPACE": options.workspace}
     try:

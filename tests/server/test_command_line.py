@@ -50,7 +50,6 @@ def test_without_a_command_the_commands_are_listed(
         (["show", "call-1", "--offset", "-1"], "is no count"),
         (["context", "--max-tokens", "many"], "is no count"),
         (["--workspace", "/no/such/folder", "status"], "no folder /no/such/folder"),
-        (["--workspace", "app=/no/such/folder", "status"], "no folder /no/such/folder"),
         (["import", "gone.jsonl"], "cannot read gone.jsonl"),
         (["init", "--workspace", "/no/such/folder"], "no folder /no/such/folder"),
     ],

@@ -1,7 +1,9 @@
 """How clients are told to start us: this very installation, by an absolute path."""
 
+import ast
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,11 @@ import pytest
 
 from keepthread.stores.launch import Launch, command_line, find_launch
 
+ROOT = Path(__file__).resolve().parents[2]
+COMMANDS = (
+    "init", "doctor", "status", "remember", "task", "trust", "confirm", "verify", "reindex", "import", "token create",
+    "search", "show", "context",
+)  # fmt: skip
 FROM = {
     "index": (None, ("keepthread",)),
     "wheel": ({"url": "file:///a/k.whl", "archive_info": {}}, ("--from", "file:///a/k.whl", "keepthread")),
@@ -74,3 +81,16 @@ def test_a_hint_is_bare_only_where_a_shell_finds_this_very_installation(
     link.unlink()
     link.touch(0o755)  # another installation of that name
     assert command_line("doctor") == f"'{script}' doctor"
+
+
+def test_no_message_names_a_command_that_may_not_be_found() -> None:
+    """What a message tells people to run comes from command_line; docstrings are for readers of the code."""
+    words = re.compile(r"\bkeepthread (?:" + "|".join(COMMANDS) + r")\b(?!:)")
+    folders = [ROOT / name for name in ("server", "stores", "validators")]
+    found = []
+    for file in (f for folder in folders for f in folder.rglob("*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        statements = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
+        texts = [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and id(n) not in statements]
+        found += [f"{file.name}:{n.lineno}" for n in texts if words.search(str(n.value))]
+    assert found == []

@@ -84,8 +84,10 @@ def test_the_command_line_says_what_is_wrong_with_the_place(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").mkdir()
     (tmp_path / "data").chmod(0o777)
-    assert main(["context"], {"KEEPTHREAD_DB": db}) == 1
+    (tmp_path / "calls.jsonl").write_text('{"type":"tool_call","tool":"sh","args":{},"output":"x"}\n')
+    assert main(["import", "calls.jsonl"], {"KEEPTHREAD_DB": db}) == 1
     assert "chmod 700" in capsys.readouterr().err
     Path(tmp_path / "file").touch()
-    assert main(["context"], {"KEEPTHREAD_DB": str(tmp_path / "file" / "memory.db")}) == 1
+    inside_a_file = str(tmp_path / "file" / "memory.db")
+    assert main(["import", "calls.jsonl"], {"KEEPTHREAD_DB": inside_a_file}) == 1
     assert "keepthread: " in capsys.readouterr().err
