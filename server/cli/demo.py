@@ -35,6 +35,7 @@ from keepthread.server.cli.demo_project import (
 )
 from keepthread.server.context.layout import STAGES
 from keepthread.server.context.tokens import TokenCounter
+from keepthread.stores.launch import command_line
 
 PROMPT = (
     "Totals must round half a cent up: 2.675 becomes 2.68. Give CI ten minutes as well. "
@@ -288,14 +289,10 @@ class Demo:
                 await anyio.sleep(0.2)
 
     def _connect(self) -> None:
-        command = keepthread_command()
         self._act(7, "Connect it.")
-        self.say(f"Claude Code:     claude mcp add keepthread -- {command} serve")
-        self.say(
-            'Claude Desktop:  {"mcpServers": {"keepthread": {"command": "'
-            f'{command}", "args": ["--workspace", "/path/to/your/project", "serve"]}}}}}}'
-        )
-        self.say("README.md has the hooks that archive Claude Code's calls, and other clients.")
+        self.say("In the folder of your project, for every client of this machine (it shows and asks first):")
+        self.say(f"  {command_line('init')}")
+        self.say("README.md has each client by hand.")
 
     @contextlib.asynccontextmanager
     async def _server(self) -> AsyncIterator["Call"]:

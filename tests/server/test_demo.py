@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from keepthread.stores.launch import command_line
+
 README = Path(__file__).resolve().parents[2] / "README.md"
 SECONDS_MAX = 60.0
 
@@ -81,9 +83,8 @@ def test_the_window_in_the_readme_is_of_a_real_run(
     assert [line for line in lines if line not in timeless(demo.stdout)] == []
 
 
-def test_it_says_how_to_connect_both_clients(demo: "subprocess.CompletedProcess[str]") -> None:
-    assert "claude mcp add keepthread -- /" in demo.stdout
-    assert '"mcpServers": {"keepthread"' in demo.stdout
+def test_it_says_how_to_connect_every_client(demo: "subprocess.CompletedProcess[str]") -> None:
+    assert f"  {command_line('init')}\n" in demo.stdout
 
 
 def test_its_output_is_plain_where_there_is_no_terminal(
