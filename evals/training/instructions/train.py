@@ -30,7 +30,7 @@ LINES_MIN = 2
 DIRECTIVE_SHARE = 0.3  # strange sentences lean towards describing
 FACTS_CUTS = (0.85, 0.66)  # fitted probabilities that count as even odds: refusing true facts
 # costs more; by the words alone, and by words and meaning together, which are surer
-PLANS_CUTS = (0.73, 0.95)
+PLANS_CUTS = (0.73, 0.92)
 MEANING_L2 = 1e-4
 FOLDS = 5
 STEPS = 400
