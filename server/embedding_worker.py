@@ -17,12 +17,14 @@ from keepthread.stores.errors import StoreError
 from keepthread.stores.journal import Journal, head
 from keepthread.stores.vector_index import VectorIndex
 from keepthread.stores.vectors import (
+    ToEmbed,
     drop_lease,
     ensure_model,
     newest_vector,
     passages_to_embed,
     put_passage_vectors,
     put_record_vector,
+    put_sentence_vectors,
     records_to_embed,
     take_lease,
 )
@@ -95,10 +97,10 @@ class EmbeddingWorker:
 
 
 class Texts(NamedTuple):
-    """The next texts without a vector: (seq or passage id, text)."""
+    """The next texts without a vector: records as (seq, text), and passages."""
 
     records: list[tuple[int, str]]
-    passages: list[tuple[int, str]]
+    passages: list[ToEmbed]
 
 
 def texts_to_embed(connection: apsw.Connection) -> Texts | None:
@@ -118,13 +120,18 @@ def embed_texts(journal: Journal, model: Embedder, holder: str, texts: Texts) ->
             return 0
         model_id = ensure_model(tx.connection, model.model_id, model.dimension)
     records, passages = texts
-    vectors = model.embed([text for _, text in (*records, *passages)])
+    sentences = [(p.passage, s) for p in passages for s in p.sentences]
+    made = iter(
+        model.embed(
+            [text for _, text in records] + [p.text for p in passages] + [s for _, s in sentences]
+        )
+    )
     with journal.transaction() as tx:
-        for (seq, _), vector in zip(records, vectors, strict=False):
-            put_record_vector(tx.connection, seq, model_id, vector)
-        ids = [i for i, _ in passages]
-        put_passage_vectors(tx.connection, model_id, zip(ids, vectors[len(records) :], strict=True))
-    return len(vectors)
+        for seq, _ in records:
+            put_record_vector(tx.connection, seq, model_id, next(made))
+        put_passage_vectors(tx.connection, model_id, [(p.passage, next(made)) for p in passages])
+        put_sentence_vectors(tx.connection, model_id, [(i, next(made)) for i, _ in sentences])
+    return len(records) + len(passages)
 
 
 def embed_batch(journal: Journal, model: Embedder, holder: str) -> int:

@@ -221,7 +221,8 @@ class Memory:
             hits = search_passages(
                 self.reader, workspace, query, vector, filters, limit, self.vectors
             )
-        sound = intact_records(self.reader, sorted({h.entry for h in hits}))
+        found = {e for h in hits for e in (h.entry, *h.also)}
+        sound = intact_records(self.reader, sorted(found))
         return [h for h in hits if h.entry in sound], entries(self.reader, list(sound))
 
     def reconcile(self, caller: Caller | None = None, *, run_commands: bool) -> Report:

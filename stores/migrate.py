@@ -16,6 +16,7 @@ MIGRATIONS = (
     "0002_read_the_small_side.sql",
     "0003_redacted_values.sql",
     "0004_drop_decisions.sql",
+    "0005_sentence_vectors.sql",
 )
 LATEST = len(MIGRATIONS)
 

@@ -1,7 +1,25 @@
 """Cuts a text into passages at natural borders; search finds passages, never whole outputs."""
 
+import re
+
 PASSAGE_CHARS = 800
 """About 200 tokens: an embedder that reads 256 sees all of it."""
+
+SENTENCE_CHARS_MIN = 40
+
+_SENTENCE = re.compile(r"[^.!?\n]*+[.!?\n]++|[^.!?\n]++")
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences and lines of ``text``, short ones together with the next."""
+    sentences: list[str] = []
+    rest = ""
+    for piece in _SENTENCE.findall(text):
+        rest = f"{rest} {piece.strip()}".strip()
+        if len(rest) >= SENTENCE_CHARS_MIN:
+            sentences.append(rest)
+            rest = ""
+    return [*sentences, rest] if rest else sentences
 
 
 def split_passages(text: str, limit: int = PASSAGE_CHARS) -> list[tuple[int, int]]:

@@ -1,16 +1,13 @@
 """Search of the archive: passages, by words and by meaning, in one ranked list.
 
-The rank of a passage is its BM25, divided by the best found, plus COSINE_WEIGHT times its cosine
-with the query; each first takes a share of the same score of the passages before and after it,
-since a turn is often about what the turn before it said. An identifier of the query that stands in a
-passage to the letter counts extra, and a query that asks for the latest prefers the newest: for the
-latest edit of a file, the calls that wrote it come first. Filters (tool, path, time) come before
-ranking. Weights were set on held-in conversations (docs/evaluation.md).
+Filters (tool, path, time) come before ranking; what a passage counts says ``stores/ranking.py``. For
+the latest edit of a file, the calls that wrote it come first. An entry is found by its best passage,
+and passages of the same text are one hit, the newest.
 """
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import apsw
@@ -18,6 +15,7 @@ import apsw
 from keepthread.stores.clock import seconds
 from keepthread.stores.matching import PASSAGES, bounded_match
 from keepthread.stores.query import fetch_all
+from keepthread.stores.ranking import SENTENCE_SHARE, Place, bonuses, identifiers, totals
 from keepthread.stores.recent import tool_named
 from keepthread.stores.records import Tags
 from keepthread.stores.vector_index import VectorIndex
@@ -29,27 +27,16 @@ NEAR_CANDIDATES = 1_000
 """By their vectors' bits; exact cosines choose among them."""
 
 SCANNED_PASSAGES_MAX = 20_000
-COSINE_WEIGHT = 1.5
-COSINE_MIN = 0.2
-"""Below it, and with no word in common, a passage is no candidate (unrelated pairs reach .217)."""
+READ_PER_HIT = 8
+PER_ENTRY_MAX = 3
+REPEAT_COST = 0.3
+"""What a passage counts less for each better one of its entry: a long output must not fill the answer."""
 
-NEIGHBOUR_WORDS, NEIGHBOUR_MEANING = 0.3, 0.2
-NEIGHBOUR_SECONDS = 3_600.0
-IDENTIFIER_BONUS = 0.5
-RECENCY_BONUS = 0.6
-_PER_ENTRY_MAX = 3
-
-_IDENTIFIER = re.compile(
-    r"[A-Za-z0-9_./:\\-]*(?:[_./\\]|[a-z][A-Z]|[0-9][A-Za-z]|[A-Za-z][0-9])[A-Za-z0-9_./:\\-]*"
-)
 _LATEST_WRITE = re.compile(
-    r"\b(?:latest|newest|most recent|last) (?:edit|change|write|version|modification|update)\b", re.I
-)
-LATEST_WRITES_MAX = 5
-_LATEST = re.compile(
-    r"\b(?:latest|newest|most recent|last (?:edit|change|write|run|call|command|output|version|time|error))\b",
+    r"\b(?:latest|newest|most recent|last) (?:edit|change|write|version|modification|update)\b",
     re.I,
 )
+LATEST_WRITES_MAX = 5
 
 
 class Filters(NamedTuple):
@@ -73,6 +60,8 @@ class Hit(NamedTuple):
     score: float
     lexical: float
     cosine: float | None
+    also: tuple[int, ...] = ()
+    """Further entries that hold the same text."""
 
 
 def search_passages(
@@ -95,22 +84,16 @@ def search_passages(
         near = _nearest(connection, vector, workspace, filters, index)
         cosine = _cosines(connection, vector, {*lexical, *near})
     places = _places(connection, {*lexical, *cosine})
-    words = _with_neighbours(lexical, places, NEIGHBOUR_WORDS)
-    meaning = _with_neighbours(cosine, places, NEIGHBOUR_MEANING)
-    best = max(words.values(), default=0.0) or 1.0
-    totals = {
-        p: words.get(p, 0.0) / best + COSINE_WEIGHT * meaning.get(p, 0.0)
-        for p in places
-        if lexical.get(p, 0.0) > 0 or cosine.get(p, 0.0) >= COSINE_MIN
-    }
-    first = sorted(totals, key=lambda p: (-totals[p], -p))[: 4 * limit * _PER_ENTRY_MAX]
+    counted = totals(lexical, cosine, places)
+    first = sorted(counted, key=lambda p: (-counted[p], -p))[: READ_PER_HIT * limit]
+    read = _read(connection, first)
+    extra = bonuses(query, {p: text for p, (_, text) in read.items()}, places)
     hits = [
-        Hit(*place, text, totals[p], words.get(p, 0.0) / best, cosine.get(p))
-        for p, (place, text) in _read(connection, first).items()
+        Hit(*place, text, counted[p] + extra[p], lexical.get(p, 0.0), cosine.get(p))
+        for p, (place, text) in read.items()
     ]
     asked = _latest_writes(connection, query, workspace, filters)
-    ranked = [h for h in _with_bonuses(hits, query) if h.passage not in {a.passage for a in asked}]
-    return _best_entries([*asked, *ranked], limit)
+    return _distinct([*asked, *_spread(hits)], limit)
 
 
 def recent_passages(
@@ -215,23 +198,30 @@ def _nearest(
     return index.nearest(vector, workspace, entries, NEAR_CANDIDATES)
 
 
-def _cosines(
-    connection: apsw.Connection, vector: bytes, passages: set[int]
-) -> dict[int, float]:
-    rows = fetch_all(
+def _cosines(connection: apsw.Connection, vector: bytes, passages: set[int]) -> dict[int, float]:
+    """Return the cosine of each passage, mixed with its nearest sentence's where it has any."""
+    wanted = json.dumps(sorted(passages))
+    whole = fetch_all(
         connection,
         "SELECT id, 1.0 - vec_distance_cosine(vec, ?) FROM passage_vector WHERE id IN (SELECT value FROM json_each(?))",
-        (vector, json.dumps(sorted(passages))),
+        (vector, wanted),
     )
-    return {i: s for i, s in rows if s is not None}
+    sentences = dict(
+        fetch_all(
+            connection,
+            "SELECT passage, max(1.0 - vec_distance_cosine(vec, ?)) FROM sentence_vector "
+            "WHERE passage IN (SELECT value FROM json_each(?)) GROUP BY passage",
+            (vector, wanted),
+        )
+    )
+    return {
+        i: (1 - SENTENCE_SHARE) * cosine + SENTENCE_SHARE * sentences.get(i, cosine)
+        for i, cosine in whole
+        if cosine is not None
+    }
 
 
-class _Place(NamedTuple):
-    entry: int
-    seconds: float
-
-
-def _places(connection: apsw.Connection, passages: set[int]) -> dict[int, _Place]:
+def _places(connection: apsw.Connection, passages: set[int]) -> dict[int, Place]:
     """Return where passages stand: their entry, and when it was seen."""
     rows = fetch_all(
         connection,
@@ -239,22 +229,7 @@ def _places(connection: apsw.Connection, passages: set[int]) -> dict[int, _Place
         "WHERE p.id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(passages)),),
     )
-    return {i: _Place(entry, seconds(at)) for i, entry, at in rows}
-
-
-def _with_neighbours(
-    scores: Mapping[int, float], places: Mapping[int, _Place], share: float
-) -> dict[int, float]:
-    """Add to each score a share of those of the passages written just before and after, within the hour."""
-    found: dict[int, float] = {}
-    for passage, place in places.items():
-        total = scores.get(passage, 0.0)
-        for beside in (passage - 1, passage + 1):
-            other = places.get(beside)
-            if other is not None and abs(other.seconds - place.seconds) <= NEIGHBOUR_SECONDS:
-                total += share * scores.get(beside, 0.0)
-        found[passage] = total
-    return found
+    return {i: Place(entry, seconds(at)) for i, entry, at in rows}
 
 
 def _latest_writes(
@@ -263,7 +238,7 @@ def _latest_writes(
     """Return the newest calls that wrote a file which ``query`` names and whose latest edit it asks for."""
     if not _LATEST_WRITE.search(query):
         return []
-    parts = [w.strip(".:").split("/") for w in _IDENTIFIER.findall(query)]
+    parts = [w.split("/") for w in identifiers(query)]
     paths = {"/".join(p[at:]) for p in parts for at in range(len(p))}  # however the file is rooted
     where, values = _conditions(workspace, filters)
     rows = fetch_all(
@@ -275,21 +250,6 @@ def _latest_writes(
     )
     found = _read(connection, [r[0] for r in rows])
     return [Hit(*place, text, 0.0, 0.0, None) for place, text in found.values()]
-
-
-def _with_bonuses(hits: list[Hit], query: str) -> list[Hit]:
-    """Prefer exact identifiers of the query, and the newest entries where it asks for the latest."""
-    identifiers = [w.strip(".:-") for w in _IDENTIFIER.findall(query)]
-    identifiers = [w for w in identifiers if len(w) > 2]
-    latest = _LATEST.search(query)
-    newest = {e: n for n, e in enumerate(sorted({h.entry for h in hits}))} if latest else {}
-    scored = []
-    for hit in hits:
-        exact = sum(w in hit.text for w in identifiers) / len(identifiers) if identifiers else 0.0
-        recent = newest[hit.entry] / len(newest) if newest else 0.0
-        bonus = IDENTIFIER_BONUS * exact + RECENCY_BONUS * recent
-        scored.append(hit._replace(score=hit.score + bonus))
-    return sorted(scored, key=lambda h: (-h.score, -h.passage))
 
 
 def _read(
@@ -306,12 +266,27 @@ def _read(
     return {p: found[p] for p in passages if p in found}
 
 
-def _best_entries(hits: list[Hit], limit: int) -> list[Hit]:
-    """Keep the best passages of each entry only, so that one long output does not fill the answer."""
-    kept: list[Hit] = []
-    per_entry: dict[int, int] = {}
+def _best_first(hits: Iterable[Hit]) -> list[Hit]:
+    return sorted(hits, key=lambda h: (-h.score, -h.passage))
+
+
+def _spread(hits: list[Hit]) -> list[Hit]:
+    """Return the best hits of each entry, each further one placed REPEAT_COST lower."""
+    of_entry: dict[int, int] = {}
+    spread = []
+    for hit in _best_first(hits):
+        before = of_entry.get(hit.entry, 0)
+        of_entry[hit.entry] = before + 1
+        if before < PER_ENTRY_MAX:
+            spread.append(hit._replace(score=hit.score - REPEAT_COST * before))
+    return _best_first(spread)
+
+
+def _distinct(hits: list[Hit], limit: int) -> list[Hit]:
+    """Return the first ``limit`` hits of different texts; each names further entries that hold its text."""
+    kept: dict[str, Hit] = {}
     for hit in hits:
-        per_entry[hit.entry] = per_entry.get(hit.entry, 0) + 1
-        if per_entry[hit.entry] <= _PER_ENTRY_MAX:
-            kept.append(hit)
-    return kept[:limit]
+        same = kept.setdefault(hit.text, hit)
+        if hit.entry not in (same.entry, *same.also):
+            kept[hit.text] = same._replace(also=(*same.also, hit.entry))
+    return list(kept.values())[:limit]

@@ -8,12 +8,13 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
 from keepthread.stores.errors import StoreError
 from keepthread.stores.launch import command_line
+from keepthread.stores.passages import split_sentences
 from keepthread.stores.query import fetch_all, fetch_one, fetch_value
 
 
@@ -77,22 +78,44 @@ def put_passage_vectors(
     )
 
 
-def passages_to_embed(connection: apsw.Connection, limit: int) -> list[tuple[int, str]]:
-    """Return (passage id, text) of the next passages to embed, oldest first.
+def put_sentence_vectors(
+    connection: apsw.Connection, model: int, vectors: Iterable[tuple[int, bytes]]
+) -> None:
+    """Store vectors of sentences: (passage id, vector). In the transaction that stores the passage's own."""
+    connection.executemany(
+        "INSERT INTO sentence_vector VALUES(?,?,?)", [(i, model, v) for i, v in vectors]
+    )
+
+
+class ToEmbed(NamedTuple):
+    """A passage without a vector: its text and, of a message, its sentences if there are several."""
+
+    passage: int
+    text: str
+    sentences: list[str]
+
+
+def passages_to_embed(connection: apsw.Connection, limit: int) -> list[ToEmbed]:
+    """Return the next passages to embed, oldest first.
 
     They are embedded in order, so that the newest vector says where to go on, at any size. The text
     begins with who said it or what it shows: a question often names the speaker or the file.
     """
     rows = fetch_all(
         connection,
-        "SELECT p.id, p.entry, p.field, p.start, p.stop, CASE WHEN e.role = '' THEN e.tool ELSE e.role END, "
+        "SELECT p.id, p.entry, p.field, p.start, p.stop, e.role, CASE WHEN e.role = '' THEN e.tool ELSE e.role END, "
         "(SELECT group_concat(t.value, ' ') FROM tag t WHERE t.seq = p.entry AND t.name IN ('speaker','path')) "
         "FROM passage p JOIN entry e ON e.seq = p.entry "
         "WHERE p.id > coalesce((SELECT max(id) FROM passage_vector), 0) ORDER BY p.id LIMIT ?",
         (limit,),
     )
-    texts = passage_texts(connection, rows)
-    return [(r[0], f"{r[6] or r[5]}: {text}") for r, text in zip(rows, texts, strict=True)]
+    found = []
+    for row, text in zip(rows, passage_texts(connection, rows), strict=True):
+        about = row[7] or row[6]
+        sentences = split_sentences(text) if row[5] in ("user", "assistant") else []
+        sentences = [f"{about}: {s}" for s in sentences] if len(sentences) > 1 else []
+        found.append(ToEmbed(row[0], f"{about}: {text}", sentences))
+    return found
 
 
 def passage_texts(connection: apsw.Connection, rows: Sequence[Any]) -> list[str]:
@@ -137,7 +160,9 @@ def count_unembedded(connection: apsw.Connection) -> int:
 
 def drop_vectors(connection: apsw.Connection) -> None:
     """Forget all vectors and their model; the background worker makes them anew."""
-    connection.execute("DELETE FROM passage_vector; DELETE FROM record_vector; DELETE FROM model;")
+    connection.execute(
+        "DELETE FROM sentence_vector; DELETE FROM passage_vector; DELETE FROM record_vector; DELETE FROM model;"
+    )
 
 
 def take_lease(

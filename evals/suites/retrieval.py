@@ -26,7 +26,8 @@ HITS = 50
 ANSWER_TOKENS = 100_000
 SERVED_TOKENS = 2_048
 
-_HIT = re.compile(r'^- ((?:call|msg|say)-\d+) @.*?\]: (".*")$', re.M)
+_HIT = re.compile(r'^- ((?:call|msg|say)-\d+) @\d+ \[(.*?)\]: (".*")$', re.M)
+_ALSO = re.compile(r"(?:(?<= · also )|(?<=, ))(?:call|msg|say)-\d+")
 _TIMES = ("%I:%M %p on %d %B, %Y", "%Y/%m/%d (%a) %H:%M")
 
 
@@ -94,12 +95,17 @@ async def _ask(product: Product, question: Row, refs: dict[str, str]) -> Row:
     asked = {"query": question["question"], "limit": HITS}
     long = await product.call("search_archive", **asked, max_tokens=ANSWER_TOKENS)
     short = await product.call("search_archive", **asked, max_tokens=SERVED_TOKENS)
-    served = _HIT.findall(short.text)
     return {
-        "ranked": [refs[entry] for entry in dict.fromkeys(e for e, _ in _HIT.findall(long.text))],
-        "texts": [unquote(quoted) for _, quoted in served],
-        "context_ids": [refs[entry] for entry in dict.fromkeys(e for e, _ in served)],
+        "ranked": [refs[entry] for entry in _entries(long.text)],
+        "texts": [unquote(quoted) for _, _, quoted in _HIT.findall(short.text)],
+        "context_ids": [refs[entry] for entry in _entries(short.text)],
     }
+
+
+def _entries(answer: str) -> list[str]:
+    """Return the entries of an answer in order, those that hold the same text after the one it was cut from."""
+    hits = _HIT.findall(answer)
+    return list(dict.fromkeys(e for first, about, _ in hits for e in (first, *_ALSO.findall(about))))
 
 
 def _pool(file: Path) -> Pool:

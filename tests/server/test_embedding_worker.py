@@ -16,7 +16,7 @@ from keepthread.stores.embeddings import BackgroundEmbedder, pack_vector
 from keepthread.stores.query import fetch_all, fetch_value
 from keepthread.stores.vector_index import VectorIndex
 from keepthread.stores.vectors import count_unembedded, drop_vectors, ensure_model, take_lease
-from tests.sample import append
+from tests.sample import append, say
 
 
 class SlowEmbedder:
@@ -167,3 +167,24 @@ def test_an_idle_worker_does_not_walk_the_records(memory: Memory) -> None:
     assert embedding_worker.texts_to_embed(connection) is not None
     assert steps < 50
     connection.close()
+
+
+def test_the_sentences_of_a_message_are_found_by_themselves_and_go_with_a_reindex(
+    memory: Memory, start: Start
+) -> None:
+    said = say(
+        memory, "The pool holds at most ten connections at once. Billing moves to port 9090 on Friday."
+    )
+    append(memory.capture, "The pool holds at most ten connections at once. Nothing else was printed here.")
+    model = SlowEmbedder()
+    start(model)
+    until(lambda: count_unembedded(memory.reader) == 0)
+    rows = fetch_all(
+        memory.reader,
+        "SELECT p.entry, count(*) FROM sentence_vector s JOIN passage p ON p.id = s.passage GROUP BY 1",
+    )
+    assert [tuple(row) for row in rows] == [(said.seq, 2)]
+    assert model.seen["user: Billing moves to port 9090 on Friday."] == 1
+    with memory.capture.transaction() as tx:
+        drop_vectors(tx.connection)
+    assert fetch_value(memory.reader, "SELECT count(*) FROM sentence_vector") == 0

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from keepthread.server.cli.main import main
+from keepthread.server.search_answer import SNIPPET_CHARS_MAX, SNIPPET_CHARS_MIN
 from keepthread.stores.embeddings import BackgroundEmbedder
 from tests.server.world import Session, World
 
@@ -92,6 +93,40 @@ def test_reading_goes_on_where_the_snippet_was_cut(world: World, session: Sessio
     (offset,) = re.findall(r"^- call-1 @(\d+) .*disk quota", answer, re.M)
     page = session.done("read_record", id="call-1", offset=int(offset)).text
     assert "disk quota exceeded" in page
+
+
+def test_a_text_that_several_calls_printed_is_one_hit_that_names_them_all(
+    world: World, session: Session
+) -> None:
+    for _ in range(7):
+        world.bash("cat limits.conf", "pool_limit = 10\nretry_limit = 3\n")
+    world.bash("cat notes.txt", "The pool_limit was raised last week\n")
+    answer = session.done("search_archive", query="pool_limit").text
+    (first,) = re.findall(r"^- (\S+ @0 .*pool_limit = 10.*)$", answer, re.M)
+    assert first.startswith("call-7 ")
+    assert "also call-6, call-5, call-4, call-3, call-2, …" in first
+    assert "call-8" in answer
+
+
+def test_the_hits_share_the_tokens_and_show_where_most_of_the_query_stands(
+    world: World, session: Session
+) -> None:
+    padding = "The queue was quiet and the disk was idle. " * 8
+    for n in range(12):
+        text = (
+            f"worker {n} started. {padding}worker {n} lost its lease after {n} minutes. {padding}"
+        )
+        world.bash(f"cat worker-{n}.log", text)
+    long = session.done("search_archive", query="worker lost lease", limit=3, max_tokens=2000).text
+    short = session.done(
+        "search_archive", query="worker lost lease", limit=50, max_tokens=1000
+    ).text
+    hits = re.compile(r'^- call-\d+ @\d+ \[Bash [^]]*\]: "([^{].*)"$', re.M)
+    assert hits.findall(long)
+    assert len(hits.findall(short)) >= 10
+    for answer, chars in ((long, SNIPPET_CHARS_MAX), (short, SNIPPET_CHARS_MIN)):
+        assert {len(hit) for hit in hits.findall(answer)} == {chars}
+        assert all("lost its lease after" in hit for hit in hits.findall(answer))
 
 
 def test_a_model_that_still_loads_is_told_only_where_an_answer_is_weaker_for_it(
