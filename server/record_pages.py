@@ -14,42 +14,63 @@ from keepthread.stores.archive import entries, get_entry
 from keepthread.stores.errors import UnknownRecord
 from keepthread.stores.facts import Standing
 from keepthread.stores.journal import verify_record
-from keepthread.stores.parts import ids_of
+from keepthread.stores.parts import ids_of, seq_of
 from keepthread.stores.query import fetch_all
 from keepthread.stores.questions import find_question
 from keepthread.stores.recent import show_agents_files
 from keepthread.stores.records import Decision, Entry, Fact, RecordId, parse_id
-from keepthread.stores.served import times_served
+from keepthread.stores.served import servings
 from keepthread.stores.tasks import find_task
 from keepthread.stores.windows import find_window
 from keepthread.validators.confidence import served_confidence
 
 _PASSAGE_SHOWN, _ABOUT_SHOWN = 400, 3_000
+_ENTRIES = ("call", "msg", "say")
+_RANKED = ("fact", "decision")
 _BY_AGENT = ", file written by the agent"
 
 
 def read_record(memory: Memory, given: str, offset: int, max_tokens: int) -> str:
     """Return a record as text, at most about ``max_tokens``. Raises UnknownRecord."""
+    record = record_named(given)
+    if record.kind in _ENTRIES:
+        entry = get_entry(memory.reader, memory.onlooker().author.workspace, record)
+        if entry is not None:
+            verify_record(memory.reader, entry.seq)
+            return entry_page(memory, entry, offset, max_tokens)
+        raise _unknown(given)
+    page = record_page(memory, record)
+    if record.kind in _RANKED:
+        page += _use_line(memory, record)
+    return memory.counter.cut(page, max_tokens)
+
+
+def record_named(given: str) -> RecordId:
+    """Return the id that ``given`` names: ``fact-3``, a link to it, or ``Bash#call-3``. Raises UnknownRecord."""
     record = parse_id(given.strip().rpartition("#")[2].rpartition(":")[2])
-    readers: dict[str, Callable[[Memory, RecordId], str | None]] = {
-        "fact": fact_page,
+    if record is None:
+        raise _unknown(given)
+    return record
+
+
+def record_page(memory: Memory, record: RecordId) -> str:
+    """Return what a record other than an entry says, its chain and its state. Raises UnknownRecord."""
+    pages: dict[str, Callable[[Memory, RecordId], str | None]] = {
+        "fact": _fact_page,
         "decision": _decision_page,
         "plan": _plan_page,
         "question": _question_page,
         "task": _task_page,
         "window": _window_page,
     }
-    page: str | None = None
-    if record is not None and record.kind in readers:
-        page = readers[record.kind](memory, record)
-        if page is not None:
-            return memory.counter.cut(page, max_tokens)
-    elif record is not None:
-        entry = get_entry(memory.reader, memory.onlooker().author.workspace, record)
-        if entry is not None:
-            verify_record(memory.reader, entry.seq)
-            return entry_page(memory, entry, offset, max_tokens)
-    raise UnknownRecord(
+    page = pages[record.kind](memory, record)
+    if page is None:
+        raise _unknown(str(record))
+    return page
+
+
+def _unknown(given: str) -> UnknownRecord:
+    return UnknownRecord(
         f"no record {given[:60]!r} in this workspace. Ids look like fact-3, call-12, plan-7; "
         "search_archive finds entries."
     )
@@ -113,8 +134,7 @@ def entry_page(memory: Memory, entry: Entry, offset: int, max_tokens: int) -> st
     return f"{head}@{offset} {quote(shown)}\n{more}"
 
 
-def fact_page(memory: Memory, record: RecordId) -> str | None:
-    """Return a fact with its passages, supports, history and uses; None when there is none."""
+def _fact_page(memory: Memory, record: RecordId) -> str | None:
     reader, workspace = memory.reader, memory.onlooker().author.workspace
     seq = facts.find_fact(reader, workspace, record)
     if seq is None:
@@ -154,7 +174,6 @@ def fact_page(memory: Memory, record: RecordId) -> str | None:
             "capture_file it and look again"
         )
     lines.extend(_relation_lines(memory, fact, state, weak))
-    lines.extend(_use_lines(memory, seq))
     return "\n".join(lines) + "\n"
 
 
@@ -217,15 +236,13 @@ def _event_lines(memory: Memory, fact: Fact) -> list[str]:
     return lines
 
 
-def _use_lines(memory: Memory, seq: int) -> list[str]:
-    used = times_served(memory.reader, seq)
+def _use_line(memory: Memory, record: RecordId) -> str:
+    seq = seq_of(memory.reader, memory.onlooker().author.workspace, record)
+    used = servings(memory.reader, [seq] if seq is not None else [])
     if not used:
-        return ["never served in a window yet"]
-    window, section, score, tokens = used[0]
-    ranked = f", score {score:.3f}" if score is not None else ""
-    return [
-        f"served {len(used)} time(s), last in {window} under {section}{ranked}, {tokens} tokens"
-    ]
+        return "never served in a window yet\n"
+    times = sum(u.times for u in used)
+    return f"served {times} time(s) to {len(used)} window(s), last to {used[0].text()}\n"
 
 
 def _names(memory: Memory, seqs: Sequence[int]) -> list[str]:
@@ -250,7 +267,7 @@ def _decision_page(memory: Memory, record: RecordId) -> str | None:
         lines.append(f"superseded {', '.join(_names(memory, [found.supersedes]))}")
     if found.supports:
         lines.append(f"rests on {', '.join(_names(memory, found.supports))}")
-    return "\n".join([*lines, *_use_lines(memory, seq)]) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def _decision_state(memory: Memory, decision: Decision) -> str:

@@ -314,6 +314,16 @@ def rests_on(connection: apsw.Connection, seqs: Iterable[int]) -> list[tuple[int
     )
 
 
+def dependents(connection: apsw.Connection, seq: int) -> list[int]:
+    """Return the facts and decisions that rest on a record or cite it, as seqs."""
+    rows = fetch_all(
+        connection,
+        "SELECT owner FROM support WHERE rests_on = ?1 UNION SELECT owner FROM citation WHERE entry = ?1 ORDER BY 1",
+        (seq,),
+    )
+    return [owner for (owner,) in rows]
+
+
 def no_longer_current(connection: apsw.Connection, seqs: Iterable[int]) -> set[int]:
     """Return which of ``seqs`` are facts or decisions that were superseded, retracted or dropped."""
     rows = fetch_all(

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 
 import apsw
 
-from keepthread.stores.query import fetch_all
-from keepthread.stores.records import Tags
+from keepthread.stores.query import fetch_all, fetch_one
+from keepthread.stores.records import RecordId, Tags
 
 _OF = "IN (SELECT value FROM json_each(?))"
 
@@ -40,6 +40,16 @@ def ids_of(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int, str]:
     """Return the ids of records (fact-3, call-12) by seq; none for an event, which has no id."""
     sql = f"SELECT seq, kind || '-' || number FROM journal WHERE number IS NOT NULL AND seq {_OF}"
     return {seq: str(name) for seq, name in fetch_all(connection, sql, (json.dumps(list(seqs)),))}
+
+
+def seq_of(connection: apsw.Connection, workspace: int, record: RecordId) -> int | None:
+    """Return the seq of a record of a workspace or of the user's scope; None when there is none."""
+    row = fetch_one(
+        connection,
+        "SELECT seq FROM journal WHERE kind = ? AND number = ? AND workspace IN (?, 0)",
+        (*record, workspace),
+    )
+    return None if row is None else int(row[0])
 
 
 def supports_of(connection: apsw.Connection, seqs: Iterable[int]) -> dict[int, tuple[int, ...]]:

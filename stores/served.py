@@ -4,6 +4,7 @@
 served to this window" is read here.
 """
 
+import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -42,12 +43,28 @@ def last_served_version(connection: apsw.Connection, window: int, item: int) -> 
     return None if row is None else row[0]
 
 
-def times_served(connection: apsw.Connection, ref: int) -> list[tuple[str, str, float | None, int]]:
-    """Return (window id, section, score, tokens) of each time a record was shown, newest first."""
+class Serving(NamedTuple):
+    """What one window was shown of a record: how often, and section, score and tokens of the last time."""
+
+    window: str
+    section: str
+    score: float | None
+    tokens: int
+    times: int
+
+    def text(self) -> str:
+        """Return it in words."""
+        ranked = f", score {self.score:.3f}" if self.score is not None else ""
+        return f"{self.window}, {self.times} time(s), under {self.section}{ranked}, {self.tokens} tokens"
+
+
+def servings(connection: apsw.Connection, refs: Iterable[int]) -> list[Serving]:
+    """Return the windows that a record (any of its versions ``refs``) was served to, last served first."""
     rows = fetch_all(
         connection,
-        "SELECT 'window-' || j.number, s.section, s.score, s.tokens FROM served s JOIN journal j ON j.seq = s.window "
-        "WHERE s.ref = ? ORDER BY s.rowid DESC LIMIT 20",
-        (ref,),
+        "SELECT 'window-' || j.number, s.section, s.score, s.tokens, count(*), max(s.rowid) FROM served s "
+        "JOIN journal j ON j.seq = s.window WHERE s.ref IN (SELECT value FROM json_each(?)) "
+        "GROUP BY s.window, s.section ORDER BY max(s.rowid) DESC",
+        (json.dumps(list(refs)),),
     )
-    return [(str(r[0]), str(r[1]), r[2], r[3]) for r in rows]
+    return [Serving(str(r[0]), str(r[1]), r[2], r[3], r[4]) for r in rows]

@@ -21,6 +21,7 @@ costs a third.
 import json
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from keepthread.stores.facts import Standing
 from keepthread.stores.records import Entry
@@ -30,6 +31,7 @@ USER = 5
 CHECKED = 0.95
 MODEL_WRITTEN = 0.4
 SUSPECT = 0.2
+INFERRED = 0.7
 CORROBORATED_MAX = 0.97
 
 _BY_LEVEL = {"check": CHECKED, "relay": 0.85, "hook": 0.8, "import": 0.7}
@@ -43,16 +45,34 @@ _NETWORK_SERVERS = re.compile(
 )
 
 
+class Step(NamedTuple):
+    """A value of confidence on its way, and what made it so."""
+
+    value: float
+    why: str
+
+
+def entry_steps(entry: Entry) -> list[Step]:
+    """Return how one entry comes to the confidence that it gives an observation."""
+    if entry.role == "user":
+        typed = entry.channel == "user"
+        steps = [
+            Step(1.0, "the user's words") if typed else Step(_BY_LEVEL["import"], "imported words")
+        ]
+    else:
+        steps = [Step(_BY_LEVEL.get(entry.channel, 0.3), f"channel {entry.channel}")]
+        if is_web(entry):
+            steps.append(Step(min(steps[-1].value, 0.6), "from the web"))
+        if entry.model_written:
+            steps.append(Step(min(steps[-1].value, MODEL_WRITTEN), "written by a model"))
+    if entry.suspect:
+        steps.append(Step(min(steps[-1].value, SUSPECT), "its client's transcript does not know it"))
+    return steps
+
+
 def entry_confidence(entry: Entry) -> float:
     """Return the confidence that one entry gives an observation."""
-    if entry.role == "user":
-        said = 1.0 if entry.channel == "user" else _BY_LEVEL["import"]
-        return SUSPECT if entry.suspect else said
-    base = _BY_LEVEL.get(entry.channel, 0.3)
-    if is_web(entry):
-        base = min(base, 0.6)
-    base = min(base, MODEL_WRITTEN) if entry.model_written else base
-    return min(base, SUSPECT) if entry.suspect else base
+    return entry_steps(entry)[-1].value
 
 
 def observation_confidence(entries: Iterable[Entry]) -> float:
@@ -62,20 +82,32 @@ def observation_confidence(entries: Iterable[Entry]) -> float:
 
 def inference_confidence(supports: Iterable[float]) -> float:
     """Return .7 of the weakest support."""
-    return round(0.7 * min(supports, default=0.0), 4)
+    return round(INFERRED * min(supports, default=0.0), 4)
 
 
-def served_confidence(base: float, standing: Standing, weakened: bool) -> float:
-    """Return what the window shows: the base with corroboration, failures, dispute and weakness."""
+def served_steps(base: float, standing: Standing, weakened: bool) -> list[Step]:
+    """Return how the base becomes what the window shows: corroboration, failures, dispute and weakness."""
+    steps = [Step(base, "when it was recorded")]
     value = base
     for _ in range(standing.corroborations):
         value += max(0.0, CORROBORATED_MAX - value) / 3
-    value *= 0.5**standing.failures
+        steps.append(Step(value, "another origin says the same"))
+    if standing.failures:
+        value *= 0.5**standing.failures
+        steps.append(Step(value, f"doubted {standing.failures} time(s)"))
     if standing.disputed_with or weakened:
         value *= 2 / 3
+        why = "disputed" if standing.disputed_with else "what it rests on no longer holds"
+        steps.append(Step(value, why))
     if standing.suspect:
         value = min(value, SUSPECT)
-    return round(value, 4)
+        steps.append(Step(value, "its session's transcript does not know what it cites"))
+    return steps
+
+
+def served_confidence(base: float, standing: Standing, weakened: bool) -> float:
+    """Return what the window shows of a fact recorded with confidence ``base``."""
+    return round(served_steps(base, standing, weakened)[-1].value, 4)
 
 
 def is_web(entry: Entry) -> bool:

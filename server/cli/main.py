@@ -153,6 +153,8 @@ def _add_reading(add: Callable[[str, Command, str], argparse.ArgumentParser]) ->
     show = add("show", read.show, "show any record with its evidence")
     show.add_argument("id")
     show.add_argument("--offset", type=_count, default=0)
+    why = add("why", read.why, "why a record is believed, and why windows show it or do not")
+    why.add_argument("id")
     plan = add("plan", read.listing, "print goal, constraints and the whole plan")
     plan.set_defaults(listing="plan")
     left = add("handoff", read.listing, "print what the last window left: CLAIMED and FOUND")
@@ -164,7 +166,7 @@ def _add_reading(add: Callable[[str, Command, str], argparse.ArgumentParser]) ->
     verify.add_argument(
         "--accept", action="store_true", help="accept a restored or moved copy as it is"
     )
-    for reading in (context, search, plan, left, log, show, status, verify):
+    for reading in (context, search, plan, left, log, show, why, status, verify):
         reading.add_argument("--json", action="store_true", help="one JSON object")
 
 

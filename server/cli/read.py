@@ -1,4 +1,4 @@
-"""Reading commands: context, search, plan, handoff, log, show, status."""
+"""Reading commands: context, search, plan, handoff, log, show, why, status."""
 
 import argparse
 import json
@@ -13,6 +13,7 @@ from keepthread.server.listings import list_text
 from keepthread.server.memory import Memory
 from keepthread.server.record_pages import read_record
 from keepthread.server.search_answer import parse_filters, search_text
+from keepthread.server.why import explain_record
 from keepthread.stores import archive, recent, refusals
 from keepthread.stores.database import open_database
 from keepthread.stores.journal import head
@@ -68,6 +69,7 @@ def search(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
                     "offset": h.start,
                     "field": h.field,
                     "text": h.text,
+                    "also": [entries[e].id for e in h.also if e in entries],
                     "score": round(h.score, 4),
                     "tool": entries[h.entry].tool,
                     "seen_at": entries[h.entry].seen_at,
@@ -112,6 +114,21 @@ def show(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
             else page,
             end="",
         )
+    return 0
+
+
+def why(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    """``keepthread why ID``"""
+    with open_memory(environ, create=False) as memory:
+        found = explain_record(memory, options.id)
+    if options.json:
+        told = found._asdict() | {
+            "confidence": [step._asdict() for step in found.confidence],
+            "served": [serving._asdict() for serving in found.served],
+        }
+        print(json.dumps(told, ensure_ascii=False))
+    else:
+        print(found.text(), end="")
     return 0
 
 

@@ -68,7 +68,7 @@ def fact_items(
     ]
     for seq, score in reading.scores.items():
         fact = reading.facts.get(seq)
-        if fact is not None and not _expired(moment, fact):
+        if fact is not None and not expired(moment, fact):
             line = _line(moment, reading, fact)
             blocks[_block(reading, fact)].append(
                 Item(line, seq, score.total, parts=score.parts(), checked=True)
@@ -104,7 +104,8 @@ def _read(moment: Moment, most: int) -> tuple[_Reading, int]:
     return _Reading(facts, scores, sound, since, cited, agents, names), total
 
 
-def _expired(moment: Moment, fact: Fact) -> bool:
+def expired(moment: Moment, fact: Fact) -> bool:
+    """True when what a fact said of its own end came true, or nobody confirmed a reported one in time."""
     expires = fact.expires_when.strip()
     if fact.reported and moment.now - seconds(fact.at) > REPORTED_DAYS * _DAY:
         return True

@@ -10,8 +10,8 @@ from keepthread.stores.launch import command_line
 from tests.server.world import World
 
 READING = (
-    ["status"], ["context"], ["search", "x"], ["show", "call-1"], ["plan"], ["handoff"], ["log"], ["verify"],
-    ["reconcile"], ["reindex"], ["export"],
+    ["status"], ["context"], ["search", "x"], ["show", "call-1"], ["why", "call-1"], ["plan"],
+    ["handoff"], ["log"], ["verify"], ["reconcile"], ["reindex"], ["export"],
 )  # fmt: skip
 
 
