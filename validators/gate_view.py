@@ -34,6 +34,9 @@ CANDIDATES_MAX = 30
 GIVEN_MAX = 8
 """Earlier calls looked at for words that an entry only reads back."""
 
+FACTS_CITING_MAX = 50
+"""Facts of one source looked at: the newest."""
+
 _WRITES = ("fact", "decision")
 
 
@@ -148,6 +151,10 @@ class GateView:
             for seq in recent.facts_of_tool(self._connection, self._workspace, tool)
         ]
         return self.facts(seqs)
+
+    def facts_citing(self, entries: Sequence[int]) -> list[Fact]:
+        cited = {seq for entry in entries for seq in facts.cited_facts(self._connection, entry)}
+        return self.facts(sorted(cited)[-FACTS_CITING_MAX:])
 
     def decision(self, record: str) -> Decision | None:
         found = parse_id(record)

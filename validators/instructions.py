@@ -14,6 +14,7 @@ Three steps: fold the text and undo encodings (``normalize``); look for what onl
 embedding model is loaded, by its meaning (``instruction_model``).
 """
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -119,7 +120,7 @@ def find_split_directive(texts: Sequence[str]) -> tuple[int, ...]:
     no sentence by themselves are read on, over the sentences between them; of items that quote
     something, the quotations.
     """
-    folded = [normalize.fold(normalize.excerpt(text)) for text in texts]
+    folded = [_folded(text) for text in texts]
     pieces = {
         index: _PART_LABEL.sub("", text).strip(" .,;-")
         for index, text in enumerate(folded)
@@ -135,6 +136,12 @@ def find_split_directive(texts: Sequence[str]) -> tuple[int, ...]:
             ):
                 return _with_neighbours(window, list(parts), set(pieces))
     return ()
+
+
+@functools.lru_cache(maxsize=4_096)
+def _folded(text: str) -> str:
+    """The facts of one section are served again and again."""
+    return normalize.fold(normalize.excerpt(text))
 
 
 def _windows(indices: list[int], pieces: set[int]) -> Iterator[list[int]]:
@@ -169,9 +176,8 @@ def _is_piece(folded: str, text: str) -> bool:
     if _PART_LABEL.match(folded):
         return True
     words = folded.split()
-    unfinished = folded[-1:] not in ".!?:)。！？`\"'" or _OPEN_END.search(folded) is not None
     runs_on = text.lstrip()[:1].islower() and words[0].isalpha()
-    return unfinished or len(words) <= 3 or runs_on
+    return runs_on or len(words) <= 3 or _OPEN_END.search(folded) is not None
 
 
 def _quotations(folded: str) -> list[str]:

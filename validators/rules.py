@@ -25,6 +25,7 @@ from keepthread.validators.wording import (
     check_hidden_text,
     check_instruction,
     check_secrets,
+    check_split,
 )
 
 Rule = Callable[[Write, View], Refusal | Write | None]
@@ -40,7 +41,7 @@ def rules_table(
     words: tuple[Rule, ...] = (check_secrets, check_hidden_text)
     return {
         "observation": (
-            *shape, budget, *words, check_instruction, resolve_source, mark_own_words,
+            *shape, budget, *words, check_instruction, resolve_source, check_split, mark_own_words,
             origin_budget(per_window), check_transient, contradiction,
         ),
         "inference": (

@@ -52,6 +52,9 @@ class View(Protocol):
     def facts_of_calls(self, calls: Sequence[Entry]) -> list[Fact]:
         """Current facts that cite recent calls of the same tools."""
 
+    def facts_citing(self, entries: Sequence[int]) -> list[Fact]:
+        """Current facts that cite any of these entries (seqs), oldest first."""
+
     def decision(self, record: str) -> Decision | None:
         """The decision with this id."""
 

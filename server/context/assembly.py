@@ -26,6 +26,7 @@ from keepthread.server.context.sections import (
     pinned_items,
     plan_section_items,
 )
+from keepthread.server.context.split import pack_apart
 from keepthread.server.context.tail import tail_items
 from keepthread.stores.archive import has_entries
 from keepthread.stores.clock import seconds
@@ -187,7 +188,7 @@ def _sections(
         pinned,
         section("plan", plan_section_items(moment), given.plan),
         section("decisions", decision_items(moment), given.decisions),
-        section("facts", facts, given.facts, unread),
+        pack_apart(facts, lambda items: section("facts", items, given.facts, unread)),
         section("tail", tail_items(moment), given.tail),
     )
 

@@ -70,8 +70,9 @@ def fact_items(
         fact = reading.facts.get(seq)
         if fact is not None and not expired(moment, fact):
             line = _line(moment, reading, fact)
+            told = "" if _stated_by_user(reading, fact) else fact.text
             blocks[_block(reading, fact)].append(
-                Item(line, seq, score.total, parts=score.parts(), checked=True)
+                Item(line, seq, score.total, parts=score.parts(), checked=True, told=told)
             )
     for block, lines in blocks.items():
         if lines:
@@ -137,7 +138,7 @@ def _line(moment: Moment, reading: _Reading, fact: Fact) -> str:
         f"{confidence:.2f}",
         fact.observed_at[:16],
         *_source_fields(fact, reading),
-        *trust_fields(fact, [reading.cited[c.entry] for c in fact.citations if c.entry in reading.cited]),
+        *trust_fields(fact, _sources(reading, fact)),
     ]
     if fact.seq in reading.sound.stale:
         change = reading.sound.stale[fact.seq]
@@ -185,11 +186,20 @@ def _source_fields(fact: Fact, reading: _Reading) -> list[str]:
     if fact.kind == "inference":
         ids = [reading.names[seq] for seq in fact.supports if seq in reading.names]
         return [f"rests on {' '.join(ids[:5])}"]
-    sources = [reading.cited[c.entry] for c in fact.citations if c.entry in reading.cited]
-    if sources and all(e.role == "user" for e in sources):
+    sources = _sources(reading, fact)
+    if _stated_by_user(reading, fact):
         return [f"stated by the user, {' '.join(dict.fromkeys(e.id for e in sources))}"]
     names = dict.fromkeys(f"{quote(e.tool, 60)[1:-1]}#{e.id}" for e in sources)
     return [" ".join(names)] if names else []
+
+
+def _sources(reading: _Reading, fact: Fact) -> list[Entry]:
+    return [reading.cited[c.entry] for c in fact.citations if c.entry in reading.cited]
+
+
+def _stated_by_user(reading: _Reading, fact: Fact) -> bool:
+    sources = _sources(reading, fact)
+    return bool(sources) and all(e.role == "user" for e in sources)
 
 
 def trust_fields(fact: Fact, sources: Sequence[Entry]) -> list[str]:

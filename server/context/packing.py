@@ -17,6 +17,7 @@ class Item(NamedTuple):
     parts: str = ""  # how the score came about, for explain
     checked: bool = False  # found to be what was written, when it was read
     priority: int = 0  # lower is packed first; the order shown is the order given
+    told: str = ""  # what a source other than the user says here: to be read over with its neighbours
 
 
 class Section(NamedTuple):

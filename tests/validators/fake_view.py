@@ -51,6 +51,11 @@ class FakeView(NamedTuple):
     def facts(self, seqs: Sequence[int]) -> list[Fact]:
         return [f for f in self.known_facts.values() if f.seq in seqs]
 
+    def facts_citing(self, entries: Sequence[int]) -> list[Fact]:
+        wanted = set(entries)
+        facts = self.known_facts.values()
+        return [f for f in facts if f.current and wanted & {c.entry for c in f.citations}]
+
     def is_weakened(self, fact: Fact) -> bool:
         return fact.seq in self.weakened
 
