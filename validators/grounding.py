@@ -14,6 +14,7 @@ from keepthread.validators.bindings import (
     commit_agrees,
     created_elsewhere,
 )
+from keepthread.validators.blocks import other_block
 from keepthread.validators.evidence import Evidence, Passage
 from keepthread.validators.finding import Found, find_all
 from keepthread.validators.lists import other_compound
@@ -32,6 +33,7 @@ from keepthread.validators.polarity import (
     judge_substitution,
 )
 from keepthread.validators.refutation import find_refutation
+from keepthread.validators.relations import other_relation
 from keepthread.validators.rivals import find_rival
 from keepthread.validators.sources import Source
 from keepthread.validators.tables import other_row
@@ -151,6 +153,8 @@ def _objection(
     against = created_elsewhere(claim, sources) or other_row(claim, found.placed, sources)
     against = against or judge_state(claim, sources) or denies_name(found.placed, sources)
     against = against or find_rival(claim, found.placed, sources) or other_compound(claim, sources)
+    against = against or other_relation(claim, found.placed, sources)
+    against = against or other_block(claim, found.placed, sources)
     if against or agreed or not windows:
         return against, (claim.text,) if against else ()
     prose = windows[0].passage.entry in said

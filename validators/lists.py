@@ -13,7 +13,8 @@ _LIST: Final = re.compile(rf"{_ITEM}((?:, {_ITEM})*),? (?:and|or) {_ITEM}")
 _COMPLEMENT: Final = re.compile(
     r"\b(?:(?:manager|backend|database|framework|engine|provider|role|owner|author|default|format"
     r"|language|licen[cs]e|branch|broker|driver|registry|runner|region|encoding|algorithm|strategy"
-    r"|policy|type|name|scheduler|library|tool) is|called|named|defaults? to|set to)"
+    r"|policy|type|name|scheduler|library|tool) is|called|named|defaults? to|set to"
+    r"|(?:pushed|merged|deployed|published|uploaded|sent|migrated|backported|rebased|forwarded) (?:on)?to)"
     r" (?:(?:an?|the) )?([A-Za-z]{3,})(?=[.,;]|$| (?:on|in|by|for|as|and|with|from)\b)"
 )
 _BETWEEN: Final = re.compile(rf", {_ITEM}")

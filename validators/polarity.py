@@ -21,6 +21,10 @@ from keepthread.validators.vocabulary import (
 _ORDER: Final = re.compile(
     r"(?i)^(.{2,120}?)\b(before|after|prior to|followed by|precedes?|and then|then)\s+(.{2,120})$"
 )
+_SPAN: Final = re.compile(
+    r"(?i)(?:about |around |at least |at most )?(?:\d|an? (?:second|minute|hour|day|week)"
+    r"|\w+ (?:second|minute|hour|day|week|attempt|retri)\w*)"
+)
 _STEP: Final = re.compile(r"(?m)^[ \t]*(?:-[ \t]+)?(?:name|run|uses|step|stage|\d+[.)])[: \t].*$")
 _CHAINED: Final = re.compile(r"[^\n\"&]{2,200}(?= && )|(?<= && )[^\n\"&]{2,200}")
 _HAPPENS: Final = re.compile(
@@ -43,7 +47,17 @@ _SWITCH: Final = re.compile(
 )
 _REJECTS: Final = re.compile(r"(?i)\b(?:fail|reject|refus|block|den)\w*")
 _NOT_IT: Final = re.compile(r", not (?:the |in |on )?[\"'`]?$")
-_STATE: Final = re.compile(r"(?m)(?:^\W{0,8}|[{,]\s?\")(?:state|status|active)\W{1,4}([a-z]+)")
+_STATE: Final = re.compile(
+    r"(?m)(?:^\W{0,8}|[{,]\s?\")(?:state|status|active|phase|health|conclusion)\W{1,4}([a-z]+(?:[ _-][a-z]+)?)"
+)
+_SAID_TO_BE: Final = re.compile(r"(?i)\b(?:is|are|was|were|stays?|remains?|became|has) (?:[\w-]+ ?){1,4}|[\w-]+\W*$")
+_PREDICATE: Final = re.compile(r"(?i)\b(?:is|are|was|were) (?:now |currently |already |still )?([a-z]+)$")
+_STATES: Final = frozenset(
+    stem(word)
+    for word in "done open closed merged approved rejected healthy degraded running stopped pending blocked active"
+    " archived deprecated published failed ready available queued cancelled completed resolved paused"
+    " successful finished".split()
+)
 _CHOICE: Final = re.compile(
     r"(?i)\b(?:instead of|rather than|as opposed to"
     r"|(?<!is )(?<!are )(?<!must )(?<!should )(?<!may )(?<!can )(?<!do )(?<!does )not)\b"
@@ -71,6 +85,8 @@ def judge_order(claim: Claim, sources: Sequence[Source]) -> Outcome:
     if not match or len(claim.text) > 140 or not _HAPPENS.search(claim.text):
         return SILENT
     first, link, second = match.groups()
+    if _SPAN.match(second):
+        return SILENT  # "times out after 30 minutes"
     if link.lower() == "after":
         first, second = second, first
     ahead = {w for w in map(stem, content_words(first)) if not is_frame(w)}
@@ -157,11 +173,20 @@ def denies_name(
 
 
 def judge_state(claim: Claim, sources: Sequence[Source]) -> str:
-    """Why the one state that the entries give is the contrary of the claim's, or ""."""
-    states = [m[1] for s in sources for m in itertools.islice(_STATE.finditer(s.low), 2)]
-    said = {stem(w) for w in content_words(claim.text)}
-    if len(states) == 1 and stem(states[0]) not in said and opposites(stem(states[0])) & said:
-        return f'the cited entry says "{states[0]}"'
+    """Why the one state that the entries give is not the claim's, or ""."""
+    states = {m[1].strip() for s in sources for m in itertools.islice(_STATE.finditer(s.low), 20)}
+    if len(states) != 1:
+        return ""
+    (state,) = states
+    given = {stem(w) for w in re.findall(r"[a-z]+", state)}
+    alike = {alias for word in given for alias in synonyms(word)}
+    said = {stem(w) for m in _SAID_TO_BE.finditer(claim.text) for w in content_words(m.group())}
+    if not given & said and any(opposites(word) & said for word in given):
+        return f'the cited entry says "{state}"'
+    told = _PREDICATE.search(claim.asserted.rstrip("."))
+    if told and stem(told[1].lower()) in _STATES - alike:
+        if not any(source.find_word(stem(told[1].lower())) >= 0 for source in sources):
+            return f'the cited entry says "{state}"'
     return ""
 
 

@@ -33,9 +33,11 @@ _ABOUT: Final = 0.5  # share of the claim's words that a sentence must have to b
 _APART: Final = 0.5  # share of a clause
 _CROSSED_SHARE: Final = 0.6
 _REPORTS: Final = re.compile(
-    r"(?i)^(?:the )?user (?:wants?|wanted|prefers?|asks?|asked|says?|said|likes?)(?: that| us| for| to)*\s"
+    r"(?i)^(?:the )?(?:user|[\w./-]+\.(?:md|rst|txt)|readme|contributing|docs?|page|guide|document)"
+    r" (?:wants?|wanted|prefers?|asks?|asked|says?|said|likes?|states?|tells?)(?: that| us| for| to)*\s"
 )
 _LIGHT: Final = lexicon.LIGHT - lexicon.keys("config")
+_RESUMES: Final = re.compile(r"(?i)[;,:] (?:they|it|these|this|which|that) ")
 _DENIED: Final = "not "
 
 
@@ -166,6 +168,9 @@ def _negation(said: Statement, shown: Statement, match: _Match) -> str:
         for term, other in match.same
         if _weight(term) and (said.negations or not term.denied)
     ]
+    first = next((t for t in shown.terms if t.denied and _weight(t)), None)
+    if _RESUMES.search(shown.text) and first not in [other for _, other in match.same]:
+        return ""  # "do not edit X; it is overwritten" denies nothing of "X is overwritten"
     if not said.negations and any(denied) and shown.negations != 2:
         return "the cited entry denies what the claim affirms"
     stated = said.negations % 2 and any(t.denied for t, _ in match.same)

@@ -201,13 +201,15 @@ def _is_alike(
         return not same_line
     if shape == "version" and one.start == one.line and other.start == other.line:
         return not same_line
+    after, other_after = _next(a, one.stop), _next(b, other.stop)
+    if same_line and shape == "number" and after and other_after:
+        return after != other_after  # "Plan: 1 to add, 2 to destroy"
     key, other_key = _key(a, one), _key(b, other)
     said, other_said = _named(key, cues), _named(other_key, cues)
     if other_said > said and (shape == "version" or not said):
         return not same_line or key != ""
-    after, other_after = _next(a, one.stop), _next(b, other.stop)
-    if same_line:  # "1 to add, 2 to destroy"
-        return shape == "number" and "" != after != other_after != ""
+    if same_line:
+        return False
     if shape == "number" and after == other_after != "":
         return True
     return key == other_key != ""

@@ -20,7 +20,9 @@ _SENTENCE_CHARS_MAX: Final = 240
 _WORDS: Final = range(2, 19)  # content words of a sentence that can be told apart
 
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\n+")
-_WRAPPED: Final = re.compile(r"(?<=[a-z,])\n(?=[a-z])")  # a paragraph that goes on in the next line
+_WRAPPED: Final = re.compile(  # a paragraph that goes on in the next line, which names no file
+    r"(?<=[a-z,])\n(?=[a-z])(?![\w./-]+(?::\d|\.\w+$))"
+)
 _GUTTER: Final = re.compile(r"^\s*\d+[\t:\u2192]\s*")  # a line number
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_@#$][\w./@#+'’-]*\w|[A-Za-z0-9_]|[,;]|\s[–—-]{1,2}\s")
 _CODE: Final = re.compile(

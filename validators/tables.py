@@ -33,7 +33,7 @@ _SUBJECT: Final = re.compile(r"((?:\S+ ){1,4}?)(?:is|are|was|were|has|have|[a-z]
 _VERB: Final = re.compile(r"\s*(?:is|are|was|were|has|have|[a-z]{2,}s|[a-z]{2,}ed)\b")
 _TOKEN: Final = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
 
-_JOINT: Final = re.compile(r"__|/|(?<=\d)-(?=\d)")
+_JOINT: Final = re.compile(r"__|/|(?<=\d)-(?=\d)|(?<=[a-z_])\.(?=[a-z_]{3})")
 _LIKE: Final = re.compile(r"\d[\d.:-]*(?:-\w+)?$")
 _NOTHING: Final = frozenset({"-"})
 _NONE: Final = frozenset(("-", "none", "<none>", "n/a", "null"))

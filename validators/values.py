@@ -79,7 +79,8 @@ _QUOTED: Final = re.compile(
     r"`([^`\n]{1,400})`|\"([^\"\n]{1,400})\"|“([^”\n]{1,400})”|«([^»\n]{1,400})»"
     r"|(?<![\w])'([^'\n]{1,200})'(?!\w)|‘([^’\n]{1,200})’"
 )
-_URL: Final = re.compile(r"https?://[^\s)>\]\"'`,]+")
+_URL: Final = re.compile(r"(?<![\w.+-])[a-z][a-z0-9+.-]{1,20}://[^\s)>\]\"'`,]+")
+_CALLED: Final = re.compile(r"(?<![\w.`])[A-Za-z_][\w.]*\([\w.]+(?:, ?[\w.]+)*\)")
 _EXTENSIONS: Final = (
     "py|pyi|pyx|ipynb|js|jsx|mjs|cjs|ts|tsx|vue|json|jsonl|ya?ml|toml|ini|cfg|conf|md|rst|txt|lock|"
     "go|rs|rb|php|java|kt|swift|c|h|cc|cpp|hpp|cs|sh|bash|zsh|sql|html?|css|scss|xml|csv|tsv|log|"
@@ -157,6 +158,9 @@ _HYPHENED: Final = re.compile(
     r"|\d+_\d*[A-Za-z]\w*)(?![\w/@-]|\.\w)"
 )
 _FOLLOWING: Final = re.compile(r"(?:[ -][A-Za-z_]+){1,3}")
+_OF_MANY: Final = re.compile(
+    r"(?i)(?:^|\b(?:the|these|those|its|our|their|all|for|in)\s)(?:first|last|other) $"
+)
 _OF_LINE: Final = re.compile(r"(?i)\blines?\b|\b(?:at|from|on) \d+\b|:\d")
 _PROPER_STOP: Final = frozenset(
     "I A The OK No Yes It And In URL URLs API CI HTTP JSON YAML SQL ID IDs CLI UI DB OS PR CPU RAM"
@@ -249,6 +253,7 @@ def _take_values(text: str) -> tuple[str, list[Value], list[tuple[str, int]]]:
             values.append(Value(inner, _quoted_kind(inner), match.start()))
     for pattern, kind in (
         (_URL, "url"),
+        (_CALLED, "code"),
         (_ADDRESS, "version"),
         (_DATE, "date"),
         (DAY, "day"),
@@ -318,7 +323,7 @@ def _take_numbers(text: str, rest: str, values: list[Value]) -> str:
         unit, scale, _ = _unit(rest, match.start(3), after or "")
         if ones.lower() == "one" and not tens and not unit:
             continue  # "one" is mostly a pronoun
-        if re.search(r"(?i)\b(?:first|last|other) $", rest[max(0, match.start() - 8) : match.start()]):
+        if _OF_MANY.search(rest[max(0, match.start() - 14) : match.start()]):
             continue  # "the first two" counts nothing
         values.append(
             _number(

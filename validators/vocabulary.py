@@ -131,6 +131,12 @@ _OPPOSITES: Final = (
     ("active", "inactive"), ("running", "dead"), ("active", "dead"), ("merged", "closed"),
     ("keep", "delete"), ("keep", "remove"), ("keep", "drop"), ("add", "drop"), ("add", "remove"),
     ("hold", "release"), ("held", "release"), ("survive", "lost"), ("lazily", "eagerly"), ("forbid", "allow"),
+    ("raise", "lower"), ("raised", "lowered"), ("raise", "reduce"), ("increase", "lower"), ("healthy", "degraded"),
+    ("linear", "exponential"), ("cascade", "restrict"), ("blocking", "nonblocking"), ("stable", "unstable"),
+    ("shared", "exclusive"), ("stateless", "stateful"), ("eager", "lazy"), ("strict", "lenient"),
+    ("incremental", "full"), ("horizontally", "vertically"), ("anonymous", "authenticated"),
+    ("encrypted", "plaintext"), ("encrypted", "unencrypted"), ("dynamic", "static"), ("draft", "published"),
+    ("destroyed", "updated"), ("created", "updated"), ("granted", "revoked"), ("subscribed", "unsubscribed"),
 )  # fmt: skip
 
 # Of these every synonym of the one is the contrary of every synonym of the other.
@@ -226,6 +232,7 @@ def surface_forms(stemmed: str) -> tuple[tuple[str, Callable[[str], bool]], ...]
 
 # What stands for a technology in commands, file names and code.
 _ALIASES: Final = {
+    "tls": "ssl https", "ssl": "tls https",
     "kubernetes": "k8s kubectl helm kind", "k8s": "kubernetes kubectl helm",
     "postgresql": "postgres psql pg", "postgres": "postgresql psql pg pgpool",
     "javascript": "js", "js": "javascript", "typescript": "ts tsx tsc tsconfig", "ts": "typescript",
