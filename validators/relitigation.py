@@ -8,6 +8,7 @@ from keepthread.validators.contradictions import Judge
 from keepthread.validators.duplicates import is_duplicate
 from keepthread.validators.judges import lexicon
 from keepthread.validators.judges.local import Statement
+from keepthread.validators.values import NUMBER_WORDS
 from keepthread.validators.verdict import Refusal, Write
 from keepthread.validators.view import View
 from keepthread.validators.words import content_stems
@@ -95,13 +96,28 @@ def otherwise(old: Decision, text: str, cosine: float | None, judge: Judge) -> b
     """True when ``text`` decides otherwise than ``old``: a contradiction, its reversal, or what it rejected."""
     if judge(Statement(old.decision), Statement(text), cosine).label == "contradiction":
         return True
-    if _undoes(old.decision, text, cosine):
+    if _undoes(old.decision, text, cosine) or _other_number(old.decision, text):
         return True
     return any(
         _turns_into(old.decision, a, text)
         or ((is_duplicate(a, text, None) or _covers(a, text)) and not _covers(old.decision, text))
         for a in old.alternatives
     )
+
+
+def _other_number(a: str, b: str) -> bool:
+    """True when two texts of at least two content words differ in their numbers only ("three times", "5 times")."""
+    words, numbers = [], []
+    for text in (a, b):
+        lows = re.findall(r"\d[\d.,]*|[a-z]+", text.lower())
+        found = [w.rstrip(".,") if w[0].isdigit() else str(NUMBER_WORDS[w]) for w in lows if _is_number(w)]
+        numbers.append(sorted(found))
+        words.append(content_stems(" ".join(w for w in lows if not _is_number(w))))
+    return len(words[0]) > 1 and words[0] == words[1] and all(numbers) and numbers[0] != numbers[1]
+
+
+def _is_number(word: str) -> bool:
+    return word[0].isdigit() or word in NUMBER_WORDS
 
 
 def _undoes(a: str, b: str, cosine: float | None) -> bool:

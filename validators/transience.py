@@ -37,6 +37,7 @@ _READING = re.compile(
     rf"|\b{_COUNT} (?:\w+ )?(?:are|is) (?:now |currently |still )?(?:busy|idle|queued|waiting|running|online|"
     r"connected|pending|unread|in flight)\b"
     rf"|\b(?:is|has been|been) up for {_COUNT}|\blags? (?:behind )?(?:is|by) {_COUNT}|\bpid (?:is )?{_COUNT}"
+    rf"|\bis {_COUNT} commits? (?:ahead|behind)\b"
     rf"|\b(?:am|is|are|now) (?:on|at) (?:line|page|step|row|offset|chunk|item|file) {_COUNT}",
     re.I,
 )
@@ -54,7 +55,7 @@ _NOW = re.compile(
 _HISTORY = re.compile(
     r"\b(?:was|were|had|did|took|ran|failed|passed|finished at|ended|on \d{4}-\d\d-\d\d|at \d{1,2}:\d\d|"
     r"\d{4}-\d\d-\d\d|run #?\d+|build #\d+|in run|yesterday|last (?:run|night|week)|limit|maximum|max|"
-    r"capped|limited|retried|must|should|may|at most|up to|allowed|every \d+|"
+    r"fires?|alerts?|triggers?|capped|limited|retried|must|should|may|at most|up to|allowed|every \d+|"
     r"minimum|default|configured|threshold|timeout|quota|version|property|column|field|function|method|"
     r"option|setting|endpoint|metric|command)\b",
     re.I,

@@ -8,6 +8,7 @@ from keepthread.validators.verdict import Refusal, Write
 from .fake_view import FakeView
 
 VOLATILE = [
+    "The branch is 3 commits behind main.",
     "The queue has 42 jobs in it.",
     "There are 17 open pull requests right now.",
     "CPU is at 87 %.",
@@ -56,6 +57,7 @@ VOLATILE = [
 ]
 
 LASTING = [
+    "The alert fires at 92 % disk usage.",
     "The build command is make build.",
     "The version is 3.2.1.",
     "The port is 8080.",

@@ -25,6 +25,7 @@ COVER_SURE: Final = 0.6
 NEAR_IN_MEANING: Final = 0.58
 """Similarity from which a denial in other words still denies the same."""
 
+_REACTS: Final = lexicon.keys("retry handle ignore catch alert")
 _COMMAND: Final = lexicon.key("command")
 _SCOPES: Final = frozenset({"always", "never", "often", "sometimes", "rarely"})
 
@@ -165,9 +166,16 @@ def _measure(pair: Pair) -> Conflict | None:
         return None
     if pair.additive and "version" in (one.kind, two.kind):
         return None  # supports one version and another
+    if {pair.old.verb, pair.new.verb} <= _REACTS and all(map(_is_status, (one, two))):
+        return None  # retries on 503 and on 429
     sure = part >= COVER_SURE and pair.current and not elsewhere and not is_narrowed(pair)
     sure = sure and one.link == two.link  # "up to 1,000" is no count
     return Conflict(0.55 + 0.4 * part, sure, f"{one.text} became {two.text}")
+
+
+def _is_status(token: Token) -> bool:
+    """An HTTP status that tells of an error."""
+    return not token.dimension and 400 <= token.value < 600
 
 
 def _attribute(pair: Pair) -> Conflict | None:

@@ -209,6 +209,9 @@ OPPOSITES: Final = _rivals(
     """
     enable disable
     on off
+    enable off
+    disable on
+    skip reject
     open close
     pass fail
     flaky stable reliable deterministic

@@ -51,8 +51,8 @@ class Pair(NamedTuple):
 
     @property
     def additive(self) -> bool:
-        """The verb has many objects at a time ("supports", "reads")."""
-        return bool({self.old.verb, self.new.verb} & lexicon.ADDITIVE)
+        """The verb has many objects at a time ("supports", "reads"), or the new one is said to be one more."""
+        return self.new.adds or bool({self.old.verb, self.new.verb} & lexicon.ADDITIVE)
 
     @property
     def synonymous(self) -> bool:

@@ -78,7 +78,7 @@ class Clause(NamedTuple):
     negations, ``denials`` its verbs that deny ("stopped", "dropped support"). ``episodic``:
     something is going on with anyone of a kind; ``personal``: about the speaker, ``possessive``:
     its subject is something of the speaker's. ``definite``: "... is the ...". ``scope`` is
-    "only", "all" or "".
+    "only", "all" or "", ``adds``: "also" is said.
     """
 
     tokens: tuple[Token, ...]
@@ -95,6 +95,7 @@ class Clause(NamedTuple):
     subject: int = 0
     verb: str = ""
     scope: str = ""
+    adds: bool = False
 
 
 @lru_cache(maxsize=READINGS_KEPT)
@@ -145,6 +146,7 @@ def _clause(text: str) -> Clause:
         definite=any(pair in _DEFINITE for pair in zip(lows, lows[1:], strict=False)),
         subject=subject,
         verb=_verb(tokens, subject),
+        adds="also" in lows or "additionally" in lows,
         scope="only" if "only" in lows else "all" if _WIDE & set(lows) else "",
     )
 

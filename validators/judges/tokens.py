@@ -259,6 +259,8 @@ def _frequency(words: list[Word]) -> tuple[Token, int] | None:
 def _repeated(words: list[Word]) -> tuple[Token, int] | None:
     """ "twice a week", "3 times per day" as a frequency; "an hour", a closing "a day" as a time."""
     lows = [word.low for word in words]
+    if lows[0] == "half" and lows[1:2] in (["an"], ["a"]) and lows[2:] in (["hour"], ["minute"], ["second"], ["day"]):
+        return _measure(quantities.UNITS[lows[2]][1] / 2, "time"), 3
     if lows[0] in ("a", "an") and lows[1:2] in (["hour"], ["minute"], ["second"]):
         return _measure(quantities.UNITS[lows[1]][1], "time"), 2
     if lows[0] == "a" and lows[1:] in (["day"], ["week"], ["month"], ["year"]):
