@@ -18,7 +18,9 @@ _LINES_MAX: Final = 400
 _LINE_CHARS_MAX: Final = 400
 _FIRST: Final = re.compile(r"^([\w./@-]*\w)(?=:\d+:|[:\s]|$)")
 _BLOCK: Final = re.compile(r"^(\s*)(?:- )?(?:[\w-]+ )?[\"']?([\w./@-]+)[\"']?\s*[:={(\[]+\s*$")
-_PLACE: Final = re.compile(r"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.[a-z]\w{0,5}(?![\w/])")
+_PLACE: Final = re.compile(
+    r"(?<![\w/.-])(?:[\w.-]{1,80}/){0,12}[\w-]{1,80}\.[a-z]\w{0,5}(?![\w/])"
+)
 _TOKEN: Final = re.compile(r"[\w./@-]*\w")
 _SHAPED: Final = ("number", "version", "code", "quoted", "hash", "url", "path")
 _OF_LINE: Final = re.compile(r"(?i)\blines?\b")

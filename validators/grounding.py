@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Final, NamedTuple
 
 from keepthread.validators.absence import judge_absence
+from keepthread.validators.attributes import other_attribute
 from keepthread.validators.bindings import (
     commit_agrees,
     created_elsewhere,
@@ -155,6 +156,7 @@ def _objection(
     against = against or find_rival(claim, found.placed, sources) or other_compound(claim, sources)
     against = against or other_relation(claim, found.placed, sources)
     against = against or other_block(claim, found.placed, sources)
+    against = against or other_attribute(claim, found.placed, sources)
     if against or agreed or not windows:
         return against, (claim.text,) if against else ()
     prose = windows[0].passage.entry in said

@@ -47,6 +47,7 @@ _SWITCH: Final = re.compile(
 )
 _REJECTS: Final = re.compile(r"(?i)\b(?:fail|reject|refus|block|den)\w*")
 _NOT_IT: Final = re.compile(r", not (?:the |in |on )?[\"'`]?$")
+_PATHS: Final = re.compile(r"[\w.-]*/[\w./-]+")
 _STATE: Final = re.compile(
     r"(?m)(?:^\W{0,8}|[{,]\s?\")(?:state|status|active|phase|health|conclusion)\W{1,4}([a-z]+(?:[ _-][a-z]+)?)"
 )
@@ -249,7 +250,8 @@ def _opposite_word(claim: Claim, lines: Sequence[str]) -> str:
     shown: dict[str, str] = {}
     for line in lines:
         if bool(_NEGATOR.search(line)) == denied:
-            shown.update((stem(w), w) for w in re.findall(r"[a-z]+", line.lower()))
+            plain = _PATHS.sub(" ", line.lower())  # "old/app.py" is not old
+            shown.update((stem(w), w) for w in re.findall(r"[a-z]+", plain))
         elif denied and (on := _SWITCHED_ON.search(line)):
             return f'the cited entry says "{on.group()[1:].strip()}"'
     for stemmed, word in said.items():

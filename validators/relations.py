@@ -13,7 +13,7 @@ from keepthread.validators.sources import Source
 from keepthread.validators.values import UNITS, Claim, Value
 from keepthread.validators.vocabulary import content_words, is_frame, is_generic, stem, synonyms
 
-_PART: Final = r"[`\"']?([\w.:/@-]*\w)[`\"']?"
+_PART: Final = r"(?<![\w.:/@-])[`\"']?([\w.:/@-]{0,80}\w)[`\"']?"
 _TO: Final = re.compile(rf"(?i)(\bfrom )?{_PART}\s*(?:\bto\b|->|→|=>)\s*{_PART}")
 _ARROW: Final = r"[\"'`)\]]{0,2}\s*(?:->|→|=>|:|\bto\b|\.\.)\s*[\"'`(\[]{0,2}"
 _RATE: Final = re.compile(
@@ -23,9 +23,12 @@ _COMPARED: Final = re.compile(
     r"(?i)(?:above|over|more than|greater than|exceed\w*|below|under|less than|fewer than|at least"
     r"|at most|up to|within|[<>]=?)\s*[$€£]?$"
 )
-_BY: Final = re.compile(rf"(?i){_PART} (?:(?:is|are|was|were|been|got) )?([a-z]+ed|owned|built|sent) by {_PART}")
+_BY: Final = re.compile(
+    rf"(?i){_PART} (?:(?:is|are|was|were|been|got) )?([a-z]+ed|owned|built|sent) by (?:the )?{_PART}"
+)
 _OVER: Final = re.compile(
-    r"(?i)\b([\w.-]+) (?:(?:is|was|were|are) )?(?:chosen |picked |preferred |selected |favou?red )?over ([\w.-]*\w)"
+    r"(?i)(?<![\w.-])([\w.-]{1,80}) (?:(?:is|was|were|are) )?"
+    r"(?:chosen |picked |preferred |selected |favou?red )?over ([\w.-]{0,80}\w)"
 )
 _DID: Final = re.compile(r"^(?:The )?([A-Z][\w-]*) ([a-z]+ed|wrote|built|sent) ")
 _WAS: Final = re.compile(
@@ -213,7 +216,7 @@ def _other_doer(claim: Claim, texts: Sequence[str]) -> str:
     """ "A is blocked by B" of "blocked by A"."""
     for match in _BY.finditer(claim.asserted):
         one, verb, other = (part.lower() for part in match.groups())
-        by = rf"\b{re.escape(verb)} by [`\"']?"
+        by = rf"\b{re.escape(verb)} by (?:the )?[`\"']?"
         if any(re.search(by + _whole(one), t) for t in texts) and not any(
             re.search(by + _whole(other), t) for t in texts
         ):
@@ -244,7 +247,7 @@ def _other_result(claim: Claim, texts: Sequence[str]) -> str:
     if verb is None:
         return ""
     skips = _SKIPPED.search(verb.group()) is not None
-    for name in re.findall(r"[\w.:/-]*(?:_|::)\w+", claim.asserted[: verb.start()].lower()):
+    for name in re.findall(r"(?<![\w.:/-])[\w.:/-]{0,80}(?:_|::)\w{1,80}", claim.asserted[: verb.start()].lower()):
         found = [_line(t, m.start()) for t in texts for m in re.finditer(_whole(name), t)]
         ran = any(map(_RAN.search, found))
         skipped = any(map(_SKIPPED.search, found))

@@ -33,6 +33,7 @@ _SUBJECT: Final = re.compile(r"((?:\S+ ){1,4}?)(?:is|are|was|were|has|have|[a-z]
 _VERB: Final = re.compile(r"\s*(?:is|are|was|were|has|have|[a-z]{2,}s|[a-z]{2,}ed)\b")
 _TOKEN: Final = re.compile(r"[a-z0-9](?:[\w./-]*\w)?")
 
+_CODES: Final = re.compile(r"(?<![\w.-])[A-Z]{2}(?![\w.-])")  # DE, UK
 _JOINT: Final = re.compile(r"__|/|(?<=\d)-(?=\d)|(?<=[a-z_])\.(?=[a-z_]{3})")
 _LIKE: Final = re.compile(r"\d[\d.:-]*(?:-\w+)?$")
 _NOTHING: Final = frozenset({"-"})
@@ -184,6 +185,7 @@ def _tokens(text: str) -> frozenset[str]:
             elif part == token or not part.isalpha():
                 found.add(stem(part) if part.isalpha() else part)
     words = {stem(w) for w in content_words(text) if len(w) > 2}
+    words |= {code.lower() for code in _CODES.findall(text)}
     return frozenset(words | {t for t in found if len(t) > 2 or t[:1].isdigit()})
 
 

@@ -80,7 +80,9 @@ _QUOTED: Final = re.compile(
     r"|(?<![\w])'([^'\n]{1,200})'(?!\w)|‘([^’\n]{1,200})’"
 )
 _URL: Final = re.compile(r"(?<![\w.+-])[a-z][a-z0-9+.-]{1,20}://[^\s)>\]\"'`,]+")
-_CALLED: Final = re.compile(r"(?<![\w.`])[A-Za-z_][\w.]*\([\w.]+(?:, ?[\w.]+)*\)")
+_CALLED: Final = re.compile(
+    r"(?<![\w.`])[A-Za-z_][\w.]{0,80}\([\w.]{1,80}(?:, ?[\w.]{1,80}){0,8}\)"
+)
 _EXTENSIONS: Final = (
     "py|pyi|pyx|ipynb|js|jsx|mjs|cjs|ts|tsx|vue|json|jsonl|ya?ml|toml|ini|cfg|conf|md|rst|txt|lock|"
     "go|rs|rb|php|java|kt|swift|c|h|cc|cpp|hpp|cs|sh|bash|zsh|sql|html?|css|scss|xml|csv|tsv|log|"
@@ -150,7 +152,7 @@ _DAY: Final = re.compile(
 )
 _CONSTANT: Final = re.compile(
     r"(?<![\w./-])(?:True|False|None|null|undefined|NaN|PUT|PATCH|DELETE"
-    r"|[A-Z]\w*(?:Error|Exception))(?![\w./])"
+    r"|[A-Z]\w*(?:Error|Exception)|E[A-Z]{4,20})(?![\w./])"
 )
 # A token with a digit behind a hyphen (utf-8, gpt-4o) or in front of a name (0011_add_index).
 _HYPHENED: Final = re.compile(
