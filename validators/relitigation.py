@@ -11,6 +11,7 @@ from keepthread.validators.judges.local import Statement
 from keepthread.validators.values import NUMBER_WORDS
 from keepthread.validators.verdict import Refusal, Write
 from keepthread.validators.view import View
+from keepthread.validators.vocabulary import stem
 from keepthread.validators.words import content_stems
 
 _UNDO = re.compile(
@@ -18,6 +19,10 @@ _UNDO = re.compile(
     r"roll(?:ed)? back|get rid of|no longer|do not|don't|not|never|without|against|instead of|turn(?:ed)? off|"
     r"keep out)\b",
     re.I,
+)
+_MEASURED = re.compile(
+    rf"(?i)\b(\d[\d.,]*|{'|'.join(NUMBER_WORDS)})[ -]?"
+    r"(times|attempts?|retries|seconds?|minutes?|hours?|days?|weeks?|months?|years?|percent|%|[kmg]b)(?!\w)"
 )
 _TURN = re.compile(
     r"\b(?:split|break|turn|convert|port|rewrite|move|migrate|switch|change|replace)\w*\b.{1,80}?\s"
@@ -106,18 +111,15 @@ def otherwise(old: Decision, text: str, cosine: float | None, judge: Judge) -> b
 
 
 def _other_number(a: str, b: str) -> bool:
-    """True when two texts of at least two content words differ in their numbers only ("three times", "5 times")."""
-    words, numbers = [], []
-    for text in (a, b):
-        lows = re.findall(r"\d[\d.,]*|[a-z]+", text.lower())
-        found = [w.rstrip(".,") if w[0].isdigit() else str(NUMBER_WORDS[w]) for w in lows if _is_number(w)]
-        numbers.append(sorted(found))
-        words.append(content_stems(" ".join(w for w in lows if not _is_number(w))))
-    return len(words[0]) > 1 and words[0] == words[1] and all(numbers) and numbers[0] != numbers[1]
-
-
-def _is_number(word: str) -> bool:
-    return word[0].isdigit() or word in NUMBER_WORDS
+    """True when two texts of at least two content words differ in one quantity only ("three times", "5 times")."""
+    told = [(_MEASURED.sub(" ", text), _MEASURED.findall(text.lower())) for text in (a, b)]
+    (rest, given), (other_rest, other) = told
+    words = content_stems(rest)
+    if len(words) < 2 or words != content_stems(other_rest) or len(given) != 1 or len(other) != 1:
+        return False
+    ((count, unit),), ((other_count, other_unit),) = given, other
+    values = [NUMBER_WORDS.get(c, c) for c in (count, other_count)]
+    return (str(values[0]), stem(unit)) != (str(values[1]), stem(other_unit))
 
 
 def _undoes(a: str, b: str, cosine: float | None) -> bool:
