@@ -6,11 +6,12 @@ the claim's name, and objects only where it gives that name something else of th
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 from keepthread.validators.locating import Hit
 from keepthread.validators.outcomes import OUTCOME_STEMS
-from keepthread.validators.sources import Source
+from keepthread.validators.sources import Source, line_at
 from keepthread.validators.values import Claim, Value
 from keepthread.validators.vocabulary import content_words, opposites, stem, synonyms
 
@@ -174,12 +175,6 @@ def _has_stem(text: str, forms: frozenset[str]) -> bool:
 
 
 def _lines_with(name: str, texts: Sequence[str]) -> list[str]:
-    found = []
-    for text in texts:
-        for match in re.finditer(rf"(?<![\w]){re.escape(name)}(?!\w)", text):
-            start = text.rfind("\n", max(0, match.start() - _LINE_MAX), match.start()) + 1
-            end = text.find("\n", match.start(), match.start() + _LINE_MAX)
-            found.append(text[start : end if end >= 0 else match.start() + _LINE_MAX])
-            if len(found) == _PLACES_MAX:
-                return found
-    return found
+    whole = re.compile(rf"(?<![\w]){re.escape(name)}(?!\w)")
+    places = ((text, m.start(), m.end()) for text in texts for m in whole.finditer(text))
+    return [line_at(*place, _LINE_MAX) for place in islice(places, _PLACES_MAX)]

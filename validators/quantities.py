@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from keepthread.validators.sources import line_at
 from keepthread.validators.values import UNITS, Value
 
 _TIME_KEY: Final = re.compile(
@@ -41,6 +42,7 @@ _WITH_UNIT: Final = {
 }
 _BARE: Final = re.compile(r"(\d[\d,_]{0,18}(?:\.\d{1,9})?)(?!%)")
 _BYTES: Final = re.compile(r"\d{4,15}(?![\d.])")
+_LINE_MAX: Final = 200
 _FOUND_MAX: Final = 8
 _TRIED_MAX: Final = 6000
 
@@ -59,7 +61,7 @@ def unit_agrees(value: Value, text: str, start: int, stop: int) -> bool:
     unit = _unit_of(after.group(1), value) if after else None
     if unit:
         return unit == (value.unit, value.scale)
-    line = _line(text, start, stop)
+    line = line_at(text, start, stop, _LINE_MAX)
     if value.unit == "B":
         return value.scale == 1 or _SIZE_KEY.get(value.scale, " ") in line.lower()
     if value.unit == "%" and not unit:
@@ -141,7 +143,7 @@ def _implied(value: Value, low: str, text: str) -> Iterator[tuple[int, int, floa
         at = low.find(shown)
         while at >= 0:
             stop = at + len(shown)
-            line = _line(text, at, stop)
+            line = line_at(text, at, stop, _LINE_MAX)
             bare = not re.match(r"[\d_]|\.\d|[ ]?[a-zµ%]", low[stop : stop + 2])
             key = _key_scale(line)
             if bare and (key or _TIME_KEY.search(line)):
@@ -155,12 +157,6 @@ def _continues(low: str, at: int) -> bool:
     if before in (".", ",", ":"):
         return at > 1 and low[at - 2].isdigit()
     return before.isalnum() or before == "_"
-
-
-def _line(text: str, start: int, stop: int) -> str:
-    first = text.rfind("\n", max(0, start - 200), start) + 1
-    last = text.find("\n", stop, stop + 200)
-    return text[max(first, start - 200) : last if last >= 0 else stop + 200]
 
 
 def _key_scale(line: str) -> float | None:

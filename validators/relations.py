@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from keepthread.validators.locating import Hit
-from keepthread.validators.sources import Source
+from keepthread.validators.sources import Source, line_at
 from keepthread.validators.values import UNITS, Claim, Value
 from keepthread.validators.vocabulary import content_words, is_frame, is_generic, stem, synonyms
 
@@ -51,7 +51,7 @@ _RAN: Final = re.compile(r"(?i)\b(?:passed|failed|pass|fail|ok|error)\b")
 _COMMENTED: Final = re.compile(r"^\s*(?:#+|//+|--|;)\s*(?:export )?([\w.-]+)\s*[:=]")
 _ASSIGNED: Final = re.compile(r"^\s*(?:export |set |const |let |var )?[\"']?([\w.-]+)[\"']?\s*[:=]")
 _SENTENCES: Final = re.compile(r"(?<=[.!?;])\s+|\n|\s//\s|\s#\s")
-_LINES_MAX: Final = 400
+_LINE_MAX: Final = 400
 _ABOUT: Final = 0.5  # share of the claim's words from which a sentence is about the same
 _TEXT_MAX: Final = 60_000
 
@@ -195,7 +195,7 @@ def _sign(low: str, at: int) -> str:
     """``-`` or ``+`` of a line of a diff; "" of any other line."""
     if "\n@@ " not in low and not low.startswith("@@ "):
         return ""
-    line = _line(low, at)
+    line = line_at(low, at, at, _LINE_MAX)
     return line[0] if line[:1] in ("-", "+") and line[:3] not in ("---", "+++") else ""
 
 
@@ -248,7 +248,9 @@ def _other_result(claim: Claim, texts: Sequence[str]) -> str:
         return ""
     skips = _SKIPPED.search(verb.group()) is not None
     for name in re.findall(r"(?<![\w.:/-])[\w.:/-]{0,80}(?:_|::)\w{1,80}", claim.asserted[: verb.start()].lower()):
-        found = [_line(t, m.start()) for t in texts for m in re.finditer(_whole(name), t)]
+        found = [
+            line_at(t, *m.span(), _LINE_MAX) for t in texts for m in re.finditer(_whole(name), t)
+        ]
         ran = any(map(_RAN.search, found))
         skipped = any(map(_SKIPPED.search, found))
         if ran != skipped and skipped != skips:
@@ -272,7 +274,7 @@ def _commented_out(
 
 
 def _commented_key(low: str, at: int) -> str:
-    match = _COMMENTED.match(_line(low, at))
+    match = _COMMENTED.match(line_at(low, at, at, _LINE_MAX))
     return match[1] if match else ""
 
 
@@ -299,12 +301,6 @@ def _stems(text: str) -> set[str]:
 
 
 def _share(words: set[str], sentence: str) -> float:
-    there = {stem(w) for w in content_words(sentence[:_LINES_MAX])}
+    there = {stem(w) for w in content_words(sentence[:_LINE_MAX])}
     found = sum(bool(({w} | synonyms(w)) & there) for w in words)
     return found / len(words) if words else 0.0
-
-
-def _line(text: str, at: int) -> str:
-    start = text.rfind("\n", max(0, at - _LINES_MAX), at) + 1
-    end = text.find("\n", at, at + _LINES_MAX)
-    return text[start : end if end >= 0 else at + _LINES_MAX]

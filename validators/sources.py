@@ -123,6 +123,13 @@ class Source:
         return places
 
 
+def line_at(text: str, start: int, stop: int, reach: int) -> str:
+    """The line of ``text[start:stop]``, cut to ``reach`` characters on either side."""
+    first = text.rfind("\n", max(0, start - reach), start) + 1
+    last = text.find("\n", stop, stop + reach)
+    return text[max(first, start - reach) : last if last >= 0 else stop + reach]
+
+
 def _blank_if_asked(quoted: re.Match[str], args: str) -> str:
     return " " * len(quoted.group()) if quoted.group()[1:-1] in args else quoted.group()
 

@@ -1,26 +1,12 @@
 """What the agent sent out and reads back is its own word, whichever program carries it."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
 from .world import Session, World
 
 SENTENCE = "the staging port is 6001"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    world = World(tmp_path)
-    world.hook("SessionStart", source="startup")
-    return world
-
-
-@pytest.fixture
-def session(world: World) -> Iterator[Session]:
-    with world.connect() as session:
-        yield session
 
 
 def _commit(world: World) -> None:

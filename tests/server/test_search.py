@@ -2,8 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -11,19 +9,6 @@ from keepthread.server.cli.main import main
 from keepthread.server.search_answer import SNIPPET_CHARS_MAX, SNIPPET_CHARS_MIN
 from keepthread.stores.embeddings import BackgroundEmbedder
 from tests.server.world import Session, World
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    world = World(tmp_path)
-    world.hook("SessionStart", source="startup")
-    return world
-
-
-@pytest.fixture
-def session(world: World) -> Iterator[Session]:
-    with world.connect() as session:
-        yield session
 
 
 def _edit(world: World, path: str, old: str, new: str) -> None:

@@ -1,28 +1,13 @@
 """``keepthread why``: what a belief rests on, how sure it is, where it was shown, and where not."""
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from keepthread.server.cli.main import main
 from tests.server.world import Session, World
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    world = World(tmp_path)
-    world.hook("SessionStart", source="startup")
-    return world
-
-
-@pytest.fixture
-def session(world: World) -> Iterator[Session]:
-    with world.connect() as session:
-        yield session
-
 
 Ask = Callable[[str], dict[str, Any]]
 
