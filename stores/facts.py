@@ -363,17 +363,31 @@ def suspects(connection: apsw.Connection, seqs: Iterable[int]) -> set[int]:
     return {r[0] for r in rows}
 
 
+def failing_checks(connection: apsw.Connection, seqs: Iterable[int]) -> set[int]:
+    """Return which of ``seqs`` are checks of ours that passed and whose last two runs since failed."""
+    rows = fetch_all(
+        connection,
+        "SELECT e.seq FROM entry e JOIN body a ON a.seq = e.seq AND a.field = 'args' "
+        "WHERE e.seq IN (SELECT value FROM json_each(?)) AND e.channel = 'check' AND e.is_error = 0 "
+        "AND (SELECT total(is_error) FROM (SELECT n.is_error FROM entry n JOIN body b ON b.seq = n.seq "
+        "AND b.field = 'args' WHERE n.workspace = e.workspace AND n.tool = e.tool AND n.seq > e.seq "
+        "AND n.channel = 'check' AND b.text = a.text ORDER BY n.seq DESC LIMIT 2)) = 2",
+        (json.dumps(list(seqs)),),
+    )
+    return {r[0] for r in rows}
+
+
 def weakened(
     connection: apsw.Connection, links: Sequence[tuple[int, int]], stale: Iterable[int] = ()
 ) -> set[int]:
     """Return the owners among ``links`` (see `rests_on`) that rest, at any depth, on what no longer holds.
 
     That is a superseded, retracted or doubted fact, a superseded or dropped decision, one of ``stale``
-    (its file changed), a suspect entry, or a fact that cites one.
+    (its file changed), a check that keeps failing, a suspect entry, or a fact that cites one.
     """
     below = {lower for _, lower in links}
     broken = no_longer_current(connection, below) | doubted(connection, below) | set(stale)
-    broken |= suspects(connection, below)
+    broken |= suspects(connection, below) | failing_checks(connection, below)
     weak: set[int] = set()
     for owner, lower in links:  # what a record rests on is older than it, so one pass is enough
         if lower in broken or lower in weak:

@@ -197,6 +197,21 @@ def test_a_check_that_keeps_failing_doubts_what_rests_on_it_until_it_passes(
         assert _block(session.window(), guess) == "inferences"
 
 
+def test_a_decision_that_rests_on_a_check_is_weakened_while_it_keeps_failing(
+    project: Project,
+) -> None:
+    project.plan("Port", "in_progress", "done", checks=["command:tests"])
+    project.reconcile()
+    with project.world.connect(memory=project.memory) as session:
+        session.done(
+            "record_decision", decision="Release the port", reason="its tests pass", supports=["call-1"]
+        )  # fmt: skip
+        for state, weak in (("red", False), ("red", True), ("41 passed", False)):
+            project.repository.write("state", state)
+            project.reconcile()
+            assert ("WEAKENED" in _line(session.window(), "decision-1")) == weak
+
+
 def test_what_the_agent_saw_of_the_same_command_rests_on_the_check_too(project: Project) -> None:
     command = tomllib.loads(project.config.read_text())["commands"]["tests"]
     project.plan("Port", "in_progress", "done", checks=["command:tests"])
