@@ -38,6 +38,14 @@ _GIT_STATE: Final = re.compile(
 )
 _COUNTED: Final = re.compile(r"(?<![\w-])([a-z][\w-]{0,60})=(\d+)(?![\w.])")
 _HEADING: Final = re.compile(r"(?m)^(#{1,5}) .+$")
+_ASSIGNED_TO: Final = re.compile(r"\b(?:is|was) assigned to ([A-Z]?[a-z]+)(?![\w-])")
+_DID: Final = re.compile(r"^(?:The )?([A-Z]?[a-z][\w-]*) (opened|created|filed|reported|reviewed) ")
+_PEOPLE: Final = {
+    "assigned": "assignees?", "opened": "user|author|creator|reporter", "created": "user|author|creator|reporter",
+    "filed": "user|author|creator|reporter", "reported": "reporter|user|author",
+    "reviewed": "reviewers?|requested_reviewers",
+}  # fmt: skip
+_PERSON_KEYS: Final = frozenset("login name displayname value id email username".split())
 _LAST: Final = re.compile(r"(?i)\b([a-z]{3,}) (of|on|at|in|with|for|by) (?:the )?([a-z]{3,})\.?$")
 
 
@@ -52,6 +60,7 @@ def other_attribute(
         or _other_git_state(claim, texts)
         or _other_counts(claim, texts)
         or _other_heading(placed, sources)
+        or _other_person(claim, texts)
         or _other_grade(claim, texts)
         or _other_object(claim, texts)
     )
@@ -139,6 +148,29 @@ def _other_heading(
             if alike and not any(start <= h.start < stop for h in places):
                 return f'the cited entry says it under another heading than "{value.text}"'
     return ""
+
+
+def _other_person(claim: Claim, texts: Sequence[str]) -> str:
+    """ "PAY-131 is assigned to Jon" where JSON has another ``assignee``, or null."""
+    assigned, did = _ASSIGNED_TO.search(claim.asserted), _DID.match(claim.asserted)
+    if assigned:
+        person, keys = assigned[1].lower(), _PEOPLE["assigned"]
+    elif did:
+        person, keys = did[1].lower(), _PEOPLE[did[2]]
+    else:
+        return ""
+    given = [_until_next_key(t, m.end()) for t in texts for m in re.finditer(rf'"(?:{keys})"\s*:', t)]
+    if given and not any(person in value for value in given) and any(person in t for t in texts):
+        return f'the cited entry does not give "{person}" for that'
+    return ""
+
+
+def _until_next_key(text: str, at: int) -> str:
+    """The JSON value at ``at``, up to the next key that is not one of a person's own."""
+    for match in re.finditer(r'"(\w+)"\s*:', text[at : at + _LINE_MAX]):
+        if match[1] not in _PERSON_KEYS:
+            return text[at : at + match.start()]
+    return text[at : at + _LINE_MAX]
 
 
 def _other_grade(claim: Claim, texts: Sequence[str]) -> str:

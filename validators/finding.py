@@ -136,8 +136,9 @@ def _compounds(claim: Claim) -> list[str]:
 def _args_prove(value: Value, source: Source, told: bool) -> bool:
     if source.writes or told or value.kind in ("path", "quoted", "code", "url"):
         return True
-    # "PR 482 is open": the number only says which one was asked for, and there was an answer
-    return value.before in _NUMBERED and not source.evidence.is_error and bool(source.text.strip())
+    # "PR 482 is open", "the v2 endpoint": it only says which one was asked for, and there was an answer
+    asked = value.before in _NUMBERED or f"/v{value.text}/" in f"{source.args_low}/"
+    return asked and not source.evidence.is_error and bool(source.text.strip())
 
 
 def _is_denied(hits: Sequence[Hit], sources: Sequence[Source]) -> bool:

@@ -37,6 +37,7 @@ _PART: Final = re.compile(r"\s*[|;]\s*|\t+|\s{2,}(?![\s=:])|,\s?|\s(?:and|but)\s
 _KEY: Final = re.compile(
     r"([A-Za-z][\w-]*)(?:\[\w,]*\])?[\"']?\s*(?:\w+ \w+\()?[:=(<\s\"'\[~^>@!-]*$"
 )
+_EXPECTED: Final = re.compile(r"(?i)\bexpect\w*\b.{1,80}\b(?:got|received|was|found)\b")
 _NEXT: Final = re.compile(r" ?(?:to )?([a-z][a-z]+)")
 _SHAPES: Final = {
     "hash": re.compile(r"(?<![\w-])[0-9a-f]{7,40}(?![\w-])"),
@@ -108,8 +109,13 @@ def _is_odd_line(
 
 
 def _keeps_order(claim: Claim, value: Value, said: str, own: Sequence[_Spot], rival: _Spot) -> bool:
-    """Whether the claim names the rival too, on the same side of the value as the entry does."""
+    """Whether the claim names the rival too, on the same side of the value as the entry does.
+
+    What was expected and what came is told by the words before each.
+    """
     at = claim.text.lower().find(said.lower())
+    if at >= 0 and _EXPECTED.search(claim.text):
+        return True
     beside = [spot for spot in own if (spot.source, spot.line) == (rival.source, rival.line)]
     return (
         at >= 0
