@@ -46,6 +46,13 @@ _PEOPLE: Final = {
     "reviewed": "reviewers?|requested_reviewers",
 }  # fmt: skip
 _PERSON_KEYS: Final = frozenset("login name displayname value id email username".split())
+_KEYED: Final = re.compile(r"\"([a-z][\w.-]{1,60})\"[ \t]*:[ \t]*(-?\d[\d.]*)(?![\w:])")
+_BOX: Final = re.compile(r"(?m)^\s*(?:[-*] )?\[([ xX])\] (\S.*)$")
+_DONE: Final = re.compile(r"(?i)\b(?:applied|done|completed?|checked|finished|run|migrated)\b")
+_NOT_DONE: Final = re.compile(r"(?i)\b(?:not|never|yet to|pending|un\w+)\b|n't\b")
+_ALL: Final = re.compile(r"(?i)\b(?:all|every|each)\b")
+_NONE_IS: Final = re.compile(r"(?i)^no \w+(?: \w+)? (?:is|are|was|were|has been|have been) ([a-z]+)\.?$")
+_FULL_NAME: Final = re.compile(r"\b([A-Z][a-z]+) ([A-Z][a-z]+)\b")
 _LAST: Final = re.compile(r"(?i)\b([a-z]{3,}) (of|on|at|in|with|for|by) (?:the )?([a-z]{3,})\.?$")
 
 
@@ -60,6 +67,10 @@ def other_attribute(
         or _other_git_state(claim, texts)
         or _other_counts(claim, texts)
         or _other_heading(placed, sources)
+        or _other_key(claim, placed, sources)
+        or _other_box(claim, texts)
+        or _some_after_all(claim, texts)
+        or _other_first_name(claim, sources)
         or _other_person(claim, texts)
         or _other_grade(claim, texts)
         or _other_object(claim, texts)
@@ -147,6 +158,65 @@ def _other_heading(
             alike = other is not value and places[0].source == hits[0].source
             if alike and not any(start <= h.start < stop for h in places):
                 return f'the cited entry says it under another heading than "{value.text}"'
+    return ""
+
+
+def _other_key(
+    claim: Claim, placed: Sequence[tuple[Value, Sequence[Hit]]], sources: Sequence[Source]
+) -> str:
+    """ "4 nodes" of ``"nodes": 3, "unassigned": 4``: another key has more of the claim than the number's own."""
+    words = {a for w in content_words(claim.asserted) for a in synonyms(stem(w))}
+    for value, hits in placed:
+        shown = [h for h in hits if not h.in_args]
+        if value.kind != "number" or value.unit or value.about or value.negated or not shown:
+            continue
+        keys = [pair for s in sources for pair in _KEYED.findall(s.low[:_TEXT_MAX])]
+        own = [_said_of(key, words) for key, number in keys if _plain(number) == _plain(value.text)]
+        rivals = [_said_of(key, words) for key, number in keys if _plain(number) != _plain(value.text)]
+        if own and rivals and max(rivals) > max(own) and len(own) == len(shown):
+            return f'the cited entry gives "{value.text}" to another key'
+    return ""
+
+
+def _said_of(key: str, words: set[str]) -> int:
+    """How many words of a key the claim has."""
+    return len({stem(part) for part in re.split(r"[^a-z]+", key)} & words)
+
+
+def _other_box(claim: Claim, texts: Sequence[str]) -> str:
+    """ "0003 has been applied" of ``[ ] 0003``, and "all are done" where a box is empty."""
+    done = _DONE.search(claim.asserted)
+    if done is None or claim.negated:
+        return ""
+    denied = _NOT_DONE.search(claim.asserted) is not None
+    boxes = [m.groups() for t in texts for m in _BOX.finditer(t)]
+    if _ALL.search(claim.asserted) and not denied and any(not box.strip() for box, _ in boxes):
+        return "the cited entry has an empty box"
+    for box, line in boxes:
+        name = line.split(" ", 1)[0]
+        if len(name) > 3 and name in claim.asserted.lower() and bool(box.strip()) == denied:
+            return f'the box before "{name}" is {"checked" if box.strip() else "empty"}'
+    return ""
+
+
+def _some_after_all(claim: Claim, texts: Sequence[str]) -> str:
+    """ "No test was skipped" of ``Skipped: 2``."""
+    match = _NONE_IS.match(claim.asserted)
+    if match is None:
+        return ""
+    word = re.escape(match[1].lower())
+    some = re.compile(rf"(?<![a-z]){word}\s?[:=]\s?([1-9]\d*)|(?<![\w.])([1-9]\d*) {word}(?![a-z])")
+    found = next((m for t in texts if (m := some.search(t))), None)
+    return f'the cited entry says "{found.group()}"' if found else ""
+
+
+def _other_first_name(claim: Claim, sources: Sequence[Source]) -> str:
+    """ "Tom Fox" of an entry whose only Fox is Lena."""
+    for first, last in _FULL_NAME.findall(claim.asserted):
+        texts = [s.text[:_TEXT_MAX] for s in sources]
+        named = {m[1] for t in texts for m in re.finditer(rf"\b([A-Z][a-z]+) {last}\b", t)}
+        if named and first not in named and not any(first in t for t in texts):
+            return f'the cited entry names {min(named)} {last}'
     return ""
 
 

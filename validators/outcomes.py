@@ -116,6 +116,9 @@ OUTCOME_STEMS: Final = frozenset(
 _Counted = Sequence[tuple[int, Source, dict[str, int]]]
 
 
+_SOME_OF: Final = re.compile(r"(?i)^(?:\w+ )?(?:half|some|most|part|several|many) of\b")
+
+
 def judge_outcome(claim: Claim, sources: Sequence[Source]) -> Outcome:
     """Compare what a claim says of runs with the counts, states and exit status that the entries show."""
     judged = _judge_result(claim, sources)
@@ -130,8 +133,8 @@ def _judge_result(claim: Claim, sources: Sequence[Source]) -> Outcome:
     undone = _undone(text, sources)
     if undone:
         return undone
-    if _CONDITION.search(text):
-        return SILENT  # conditions and rules say nothing of a run
+    if _CONDITION.search(text) or _SOME_OF.search(text):
+        return SILENT  # conditions and rules say nothing of a run, "half of the tests" nothing of it whole
     passes, none = bool(_PASS_CLAIM.search(text)), _NONE_CLAIM.search(text)
     fails = bool(_FAIL_CLAIM.search(text)) and not _NONE_FAILS.search(text)
     counted = any(_number(match.group(1)) for match in _COUNT_CLAIM.finditer(text))

@@ -57,7 +57,7 @@ _STATES: Final = frozenset(
     stem(word)
     for word in "done open closed merged approved rejected healthy degraded running stopped pending blocked active"
     " archived deprecated published failed ready available queued cancelled completed resolved paused"
-    " successful finished".split()
+    " successful finished green yellow red".split()
 )
 _CHOICE: Final = re.compile(
     r"(?i)\b(?:instead of|rather than|as opposed to"

@@ -35,9 +35,9 @@ _WAS: Final = re.compile(
     r"(?i)\b(?:was|were|had|old|before|previously|formerly|from|no longer|remov\w*|replac\w*|drop\w*|delet\w*|instead"
     r"|rather|until|used to|chang\w*|diff|not|rais\w*|lower\w*|revert\w*|renam\w*|bump\w*|upgrad\w*|downgrad\w*)\b"
 )
-_EXPECTS: Final = re.compile(r"(?i)\bexpect(?:s|ed)?:?[ ]+(?:an? |the )?[`\"']?([\w.-]*\w)")
+_EXPECTS: Final = re.compile(r"(?i)\bexpect(?:s|ed)?:?[ ]+(?:an? |the )?[<`\"']?([\w.-]*\w)")
 _GOT: Final = re.compile(
-    r"(?i)\b(?:got|found|received|but was|has incompatible type)[: ]\s*[`\"']?([\w.-]*\w)"
+    r"(?i)\b(?:got|found|received|but was|has incompatible type)[: ]\s*[<`\"']?([\w.-]*\w)"
 )
 _UNIVERSAL: Final = re.compile(r"(?i)\b(?:all|every|each|any)\b((?: [\w-]+){1,3})")
 _LIMITED: Final = re.compile(

@@ -74,6 +74,8 @@ def find_rival(
     claim: Claim, placed: Sequence[tuple[Value, Sequence[Hit]]], sources: Sequence[Source]
 ) -> str:
     """Why a value or name of the claim belongs to something else there, or ""."""
+    # What was expected and what came is told by the words before each, where the entry has them.
+    told = bool(_EXPECTED.search(claim.text)) and any("expect" in s.low for s in sources)
     for value, hits in placed:
         shape = _shape(value)
         shown = [h for h in hits if not h.in_args][:_PLACES_MAX]
@@ -92,6 +94,8 @@ def find_rival(
             said = sources[rival.source].text[rival.start : rival.stop].strip()
             if _keeps_order(claim, value, said, own, rival):
                 continue
+            if told and said.lower() in claim.text.lower():
+                continue
             if _support(cues, rival, sources) >= best_own + _MARGIN:
                 return f'the cited entry says it of "{said}", not of "{value.text}"'
     return ""
@@ -109,13 +113,8 @@ def _is_odd_line(
 
 
 def _keeps_order(claim: Claim, value: Value, said: str, own: Sequence[_Spot], rival: _Spot) -> bool:
-    """Whether the claim names the rival too, on the same side of the value as the entry does.
-
-    What was expected and what came is told by the words before each.
-    """
+    """Whether the claim names the rival too, on the same side of the value as the entry does."""
     at = claim.text.lower().find(said.lower())
-    if at >= 0 and _EXPECTED.search(claim.text):
-        return True
     beside = [spot for spot in own if (spot.source, spot.line) == (rival.source, rival.line)]
     return (
         at >= 0

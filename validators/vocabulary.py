@@ -233,7 +233,7 @@ def surface_forms(stemmed: str) -> tuple[tuple[str, Callable[[str], bool]], ...]
 
 # What stands for a technology in commands, file names and code.
 _ALIASES: Final = {
-    "tls": "ssl https", "ssl": "tls https",
+    "tls": "ssl https", "ssl": "tls https", "maven": "mvn pom", "gradle": "gradlew",
     "kubernetes": "k8s kubectl helm kind", "k8s": "kubernetes kubectl helm",
     "postgresql": "postgres psql pg", "postgres": "postgresql psql pg pgpool",
     "javascript": "js", "js": "javascript", "typescript": "ts tsx tsc tsconfig", "ts": "typescript",
