@@ -138,6 +138,10 @@ _EXISTENCE: Final = re.compile(
     r"(?i)\b(?:no|none|nothing|nowhere|without|lacks?)\b"
     rf"|\b(?:not|(?:do|does|did|is|are|was|were)n['’]t)\s+(?:\w+ly )?{_DENIED_VERBS}\w*"
 )
+_PASSIVELY_ABSENT: Final = re.compile(
+    r"(?i)(?:not|[a-z]+n['’]t)\s+(?:\w+ly )?(?:occur|exist|appear|found|present|mentioned|referenced|imported|defined"
+    r"|used|called)\b"
+)
 # A prohibition mentions what it forbids: "never format gen/" needs a source for gen/.
 _PROHIBITION: Final = re.compile(
     r"(?i)\b(?:must|should|may|shall|can|to|do|please|asks?|asked|wants?|says?)\s+(?:never|not)\b"
@@ -236,6 +240,10 @@ def _negation_scopes(text: str) -> tuple[list[tuple[int, int]], bool]:
             end = _CLAUSE_END.search(text, match.end())
             stop = end.start() if end else len(text)
             scopes.append((match.start(), stop))
+            if _PASSIVELY_ABSENT.match(text, match.start()) and not _CLAUSE_END.search(
+                text, 0, match.start()
+            ):
+                scopes[-1] = (0, stop)  # "X does not occur in Y" denies X
     return scopes, bool(scopes) and bool(_EXISTENCE.search(text))
 
 
